@@ -1,1 +1,1 @@
-"""Reports: one format, one file."""
+"""Reports: one module per format."""

@@ -1,4 +1,4 @@
-"""An explained segment as a text table and as JSON."""
+"""Explained segment as a text table and as JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["as_json", "as_text"]
 
 _INDENT: Final = "    "
-#: The table is never cut: its last column names a file.
+#: Width of the table, which is never cut: its last column names a file.
 _WIDTH: Final = 1000
 _HEADINGS: Final = (
     Heading(""),
@@ -29,20 +29,20 @@ _HEADINGS: Final = (
     Heading("released by"),
     Heading("decided in"),
 )
-#: What stands in place of a time.
+#: Words in place of a time.
 _STATES: Final = {
     "open": "before all that is remembered",
     "not_shown": "not by what was shown until then",
     "exempt": "does not hold this segment",
     "unknown": "not seen in a capture",
 }
-#: What releases by no frame that is known.
+#: Release reasons without a known frame.
 _WITHOUT_A_FRAME: Final = {"loss": "a timer or duplicate ACKs", "cork": "the timer of a corked socket"}
 _BITS_IN_A_MEGABIT: Final = 1_000_000
 
 
 def as_json(explained: ExplainedSegment) -> str:
-    """The object of a segment; each release with the file that decides it."""
+    """Return the JSON object of a segment; each release names the deciding file."""
     segment: dict[str, Any] = dict(explained.segment)
     binding = explained.segment["binding"]
     releases = [
@@ -64,7 +64,9 @@ def as_json(explained: ExplainedSegment) -> str:
 
 
 def as_text(explained: ExplainedSegment) -> str:
-    """The table of releases, the binding one, the waits that end with the segment, and its sender's profile."""
+    """Return the table of releases, the binding constraint, the waits that end with the segment, and the
+    sender's profile.
+    """
     parts = (_head(explained), _releases(explained), _binding(explained), _waits(explained), _profile(explained))
     return "\n\n".join("\n".join(part) for part in parts)
 

@@ -1,7 +1,7 @@
-"""Tables of plain text that fit a given width.
+"""Plain-text tables that fit a given width.
 
-Where it is too narrow, optional columns are left out first, then elastic ones are cut; the others
-are always whole.
+In a narrow table, optional columns are dropped first, then elastic columns are cut. The other columns are
+never cut.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["Heading", "clipped", "grid", "printable"]
 
 _GAP: Final = "  "
 _ELLIPSIS: Final = "…"
-#: An elastic column never gets narrower than this, also if the line then is too long.
+#: Minimum width of an elastic column, even if the line is then too long.
 _ELASTIC_MINIMUM: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """The title of a column, and how it behaves."""
+    """Title and layout of a column."""
 
     title: str
     is_number: bool = False
@@ -31,7 +31,7 @@ class Heading:
 
 
 def printable(text: str) -> str:
-    """The text with everything escaped that could steer a terminal; captured bytes are not trusted."""
+    """Return the text with terminal control characters escaped: captured bytes are not trusted."""
     if text.isprintable():
         return text
     return "".join(
@@ -41,7 +41,7 @@ def printable(text: str) -> str:
 
 
 def clipped(text: str, width: int) -> str:
-    """The text, cut in its middle to fit: its beginning and end are what tells it apart."""
+    """Return the text cut in its middle: start and end distinguish it best."""
     if len(text) <= width:
         return text
     kept = width - len(_ELLIPSIS)
@@ -50,7 +50,7 @@ def clipped(text: str, width: int) -> str:
 
 
 def grid(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> list[str]:
-    """The lines of the table, its headings first."""
+    """Return the lines of the table, headings first."""
     texts = [[heading.title for heading in headings], *([printable(cell) for cell in row] for row in rows)]
     natural = [max(len(row[column]) for row in texts) for column in range(len(headings))]
     kept = _kept(headings, natural, width)
@@ -65,7 +65,7 @@ def grid(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int)
 
 
 def _kept(headings: Sequence[Heading], natural: Sequence[int], width: int) -> list[int]:
-    """The columns that are shown: the last optional one goes first."""
+    """Return the shown columns: the last optional column is dropped first."""
     kept = list(range(len(headings)))
     for column in reversed(range(len(headings))):
         if _total([natural[each] for each in kept]) > width and headings[column].is_optional:
@@ -78,7 +78,7 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _shrunk(headings: Sequence[Heading], natural: Sequence[int], width: int) -> list[int]:
-    """The widths, those of elastic columns reduced, the widest first, until the line fits."""
+    """Return the widths, with elastic columns reduced, the widest first, until the line fits."""
     widths = list(natural)
     excess = _total(widths) - width
     elastic = [column for column, heading in enumerate(headings) if heading.is_elastic]

@@ -1,10 +1,10 @@
-"""HAR 1.2 (Odvarko, "HTTP Archive 1.2"): what browsers' tools and waterfall viewers read.
+"""HAR 1.2 (Odvarko, "HTTP Archive 1.2"), the format of browser tools and waterfall viewers.
 
-A page is a retrieval. Timings are in milliseconds; ``dns`` is -1, for no capture of a connection shows it, and
-so is ``connect`` on a connection that was used before. ``ssl`` is the part of ``connect`` that is the TLS
-handshake, and -1 without one. What each entry waited for is its ``_waits``, in nanoseconds after its start. An
-exchange in TLS is ``_opaque``: its URL has the host alone, and it has no method or status. A stream of HTTP/2 is
-an entry with ``_h2``; its ``headersSize`` is -1, for HAR means the head's text, which HTTP/2 does not send.
+A page is a retrieval. Timings are in milliseconds. ``dns`` is -1, because a capture of a connection never
+shows it. ``connect`` is -1 on a reused connection. ``ssl`` is the TLS part of ``connect``, and -1 without
+TLS. ``_waits`` holds the waits of an entry, in nanoseconds after its start. A TLS exchange is ``_opaque``:
+its URL has only the host, and it has no method or status. An HTTP/2 stream is an entry with ``_h2``. Its
+``headersSize`` is -1, because HAR means the head's text, which HTTP/2 does not send.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _NOT_APPLICABLE: Final = -1
 _MILLISECOND: Final = 1_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _OPTIONAL_TIMES: Final = ("blocked", "dns", "connect")
-#: A target in absolute form (RFC 9112, section 3.2.2): a URI, not a path with one in its query.
+#: Target in absolute form (RFC 9112, section 3.2.2): a URI, not a path with a URI in its query.
 _ABSOLUTE: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
-#: Reserved characters, and the percent sign of what is escaped already (RFC 3986, section 2).
+#: Reserved characters, and the percent sign of existing escapes (RFC 3986, section 2).
 _URI_CHARACTERS: Final = ":/?#@!$&'()*+,;=%"
 _HOST_CHARACTERS: Final = ":[]!$&'()*+,;=%"
 
@@ -47,7 +47,7 @@ def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
 
 
 def document(analyses: Iterable[Analysis]) -> dict[str, Any]:
-    """The archive as an object; entries in the order in which they were asked for."""
+    """Return the archive as an object; entries in request order."""
     from tcptrace_http._version import __version__
 
     pages: list[dict[str, Any]] = []
@@ -97,7 +97,7 @@ def _entries(analysis: Analysis, number: int) -> Iterator[dict[str, Any]]:
 
 
 def _waits(analysis: Analysis) -> Mapping[tuple[int, int], list[dict[str, Any]]]:
-    """The waits by transaction."""
+    """Return the waits by transaction."""
     import polars as pl
 
     upstream = pl.format("{}.{}", "upstream_flow", "upstream_transaction")
@@ -142,7 +142,7 @@ def _entry(row: Mapping[str, Any], waits: list[dict[str, Any]], number: int) -> 
 
 
 def _h2(row: Mapping[str, Any]) -> dict[str, Any]:
-    """What HTTP/2 has of a stream beside HTTP; the sizes of heads are those of their frames."""
+    """Return the HTTP/2 properties of a stream; header sizes are those of the frames."""
     told = {
         "stream": row["stream"],
         "pushed": row["is_pushed"],
@@ -171,7 +171,7 @@ def _grpc(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _timings(row: Mapping[str, Any]) -> dict[str, float]:
-    """The six; what is no time of this transaction is -1 where HAR allows that."""
+    """Return the six timings; a missing one is -1 where HAR allows it."""
     made = {name: _duration(row[name]) for name in HAR_TIMINGS}
     made["connect"] = _NOT_APPLICABLE if row["reused_connection"] else made["connect"]
     return {
@@ -219,7 +219,7 @@ def _response(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _headers(fields: Mapping[str, str | None]) -> list[dict[str, str]]:
-    """The fields that an analysis keeps; a capture has more."""
+    """Return the fields that an analysis keeps; a capture has more."""
     return [{"name": name, "value": value} for name, value in fields.items() if value is not None]
 
 
@@ -229,7 +229,7 @@ def _query(target: str | None) -> list[dict[str, str]]:
 
 
 def _url(row: Mapping[str, Any]) -> str:
-    """The target URI (RFC 9112, section 3.3), whatever bytes the request had: what no URI may have is escaped."""
+    """Return the target URI (RFC 9112, section 3.3), with invalid bytes escaped."""
     if row["protocol"] == "tls":
         host = row["server_name"] or _address(row)
         return f"https://{quote(host, safe=_HOST_CHARACTERS)}:{row['server_port']}/"
@@ -247,13 +247,13 @@ def _url(row: Mapping[str, Any]) -> str:
 
 
 def _address(row: Mapping[str, Any]) -> str:
-    """The server's, as a host is written in a URL."""
+    """Return the server's address in URL form."""
     address = str(row["server"] or "")
     return f"[{address}]" if ":" in address else address
 
 
 def _head_size(row: Mapping[str, Any], name: str) -> int:
-    """Bytes of a head's text with the empty line behind it; -1 where it was not sent as text."""
+    """Return the bytes of a head's text with the empty line; -1 for a head that was not sent as text."""
     return _NOT_APPLICABLE if row["protocol"] == "h2" else _size(row[name])
 
 
@@ -262,12 +262,12 @@ def _size(count: int | None) -> int:
 
 
 def _duration(nanoseconds: int | None) -> float:
-    """Milliseconds, or -1 of what is not known."""
+    """Return milliseconds; -1 for an unknown time."""
     return _NOT_APPLICABLE if nanoseconds is None else nanoseconds / _MILLISECOND
 
 
 def _moment(nanoseconds: int | None) -> str:
-    """ISO 8601 with microseconds."""
+    """Return ISO 8601 with microseconds."""
     if nanoseconds is None:
         nanoseconds = 0
     return (_EPOCH + timedelta(microseconds=nanoseconds // 1000)).isoformat(timespec="microseconds")

@@ -1,8 +1,7 @@
-"""The JSON contract of ``analyze --format json``.
+"""JSON contract of ``analyze --format json``.
 
-Most rows are rendered by the core and only joined here, so that a capture of many thousand
-transactions costs no Python object a row. Rows that were selected, findings and waits are rendered
-from their frames, by the same names.
+The core renders most rows, and this module joins them. A capture of many thousand transactions thus needs no
+Python object per row. Selected rows, findings and waits are rendered from their frames, with the same names.
 """
 
 from __future__ import annotations
@@ -27,18 +26,18 @@ if TYPE_CHECKING:
 
 __all__ = ["document", "write"]
 
-#: Rows that are rendered at a time: about half a megabyte.
+#: Number of rows rendered at a time: about half a megabyte.
 ROWS_IN_A_PART = 2048
 
-#: Pages that are rendered at a time: one may have a path of a thousand steps.
+#: Number of pages rendered at a time: a page may have a path of a thousand steps.
 PAGES_IN_A_PART = 64
 
-#: Between two rows, as the core writes them.
+#: Separator between two rows, as the core writes it.
 ROW_END = b",\n"
 
 
 def write(documents: Iterable[Iterable[bytes]], file: BinaryIO, *, is_one: bool) -> None:
-    """Write one document, or an array of them where several captures were asked for."""
+    """Write one document, or an array of documents for several captures."""
     if is_one:
         for parts in documents:
             file.writelines(parts)
@@ -51,10 +50,9 @@ def write(documents: Iterable[Iterable[bytes]], file: BinaryIO, *, is_one: bool)
 
 
 def document(batches: Iterable[Analysis]) -> Iterator[bytes]:
-    """The object of one capture, part by part; all of the capture is read before the first part.
+    """Yield the object of one capture in parts; the whole capture is read before the first part.
 
-    It comes as one analysis, or as several of which each holds the rows that became final since the
-    one before.
+    The capture comes as one analysis, or as several with the rows that became final since the previous one.
     """
     remaining = iter(batches)
     begun = list(islice(remaining, 2))
@@ -62,7 +60,7 @@ def document(batches: Iterable[Analysis]) -> Iterator[bytes]:
 
 
 def _handed_over(begun: list[Analysis]) -> Iterator[Analysis]:
-    """What is in the list, which keeps none of it."""
+    """Yield the objects of a list, which keeps none of them."""
     while begun:
         yield begun.pop(0)
 
@@ -86,7 +84,7 @@ def _of_one(analysis: Analysis) -> Iterator[bytes]:
 
 
 def _retrievals(pages: Pages) -> Iterator[bytes]:
-    """The retrievals, each with its critical path, in parts."""
+    """Yield the retrievals in parts, each with its critical path."""
     rows = pages.rows
     parts = (rows.json(first, PAGES_IN_A_PART) for first in range(0, rows.count("retrievals"), PAGES_IN_A_PART))
     return _array_of(_separated(parts))
@@ -102,20 +100,20 @@ def _selected_retrievals(analysis: Analysis) -> bytes:
 
 
 def _of_many(batches: Iterable[Analysis]) -> Iterator[bytes]:
-    """The rows of each batch are put by as soon as they come, for memory holds one batch."""
+    """Yield the object of many batches: each batch's rows are stored at once, and memory holds one batch."""
     put_by = _PutBy()
     for analysis in batches:
         put_by.add(analysis)
         capture = analysis.capture
-        # The next batch is made while this one may go.
+        # The next batch is made while this one is released.
         del analysis
     return _object(capture, put_by.arrays())
 
 
 class _PutBy:
-    """The rows of a capture's batches: those of findings and anomalies in memory, the others not.
+    """Rows of a capture's batches: findings and anomalies in memory, the others on disk.
 
-    What is about the capture itself can only be told of all batches together.
+    Rows about the capture itself need all batches.
     """
 
     def __init__(self) -> None:
@@ -166,7 +164,7 @@ def _array_of(parts: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _hops(parts: list[pl.DataFrame]) -> Iterator[bytes]:
-    """The hops of all batches, in the order that one batch would have them in."""
+    """Yield the hops of all batches, in the order of a single batch."""
     if not parts:
         return iter([b"[]"])
     import polars as pl
@@ -177,7 +175,7 @@ def _hops(parts: list[pl.DataFrame]) -> Iterator[bytes]:
 def _native_rows(
     name: str, decoded: Decoded, waits: dict[tuple[int, int], bytes] | None = None
 ) -> Iterator[bytes]:
-    """The array of a native table, in parts that stay in the processor's cache."""
+    """Yield the array of a native table, in parts that fit the CPU cache."""
     yield b"["
     for first in range(0, decoded.rows.count(name), ROWS_IN_A_PART):
         if first:
@@ -205,7 +203,7 @@ def _transactions(analysis: Analysis, decoded: Decoded) -> Iterator[bytes]:
 
 
 def _encoded_waits(analysis: Analysis) -> dict[tuple[int, int], bytes]:
-    """The waits of transactions that the core does not have as they are."""
+    """Return the waits of transactions that differ from the core's."""
     waits = _by_transaction(analysis.changed_waits) if analysis.may_have_hops else {}
     return {key: _encoded(rows) for key, rows in waits.items()}
 
@@ -217,7 +215,7 @@ def _selected_transactions(analysis: Analysis) -> bytes:
 
 
 def _by_transaction(waits: pl.DataFrame) -> dict[tuple[int, int], list[dict[str, Any]]]:
-    """The waits of each transaction that has any."""
+    """Return the waits by transaction."""
     by_transaction: dict[tuple[int, int], list[dict[str, Any]]] = {}
     keys = waits.select("flow", "transaction").rows()
     for key, row in zip(keys, _objects("waits", waits), strict=True):
@@ -226,7 +224,7 @@ def _by_transaction(waits: pl.DataFrame) -> dict[tuple[int, int], list[dict[str,
 
 
 def _anomalies(decoded: Decoded) -> bytes:
-    """The rows of what the core saw, and of what it could not know of the file's packing."""
+    """Return the anomalies of the traffic, and of the file's packing, which the core does not know."""
     seen = b"".join(_native_rows("anomalies", decoded))
     rows = [
         {"kind": one.kind, "frame": None, "flow": None, "offset": one.offset, "detail": one.detail}
@@ -237,12 +235,12 @@ def _anomalies(decoded: Decoded) -> bytes:
 
 
 def _joined(*parts: bytes) -> list[bytes]:
-    """The array of the rows in all parts, some of which may be empty."""
+    """Return the array of the rows in all parts, some of which may be empty."""
     return [b"[", ROW_END.join(part for part in parts if part), b"]"]
 
 
 def _complaint(pages: Pages) -> bytes:
-    """The row that says what pages are not made of, if there is any."""
+    """Return the row about missing pages, if any."""
     if pages.complaint is None:
         return b""
     return _encoded(
@@ -255,7 +253,7 @@ def _rows(name: str, analysis: Analysis) -> Iterator[bytes]:
 
 
 def _frame_rows(name: str, frame: pl.DataFrame) -> Iterator[bytes]:
-    """The array of a frame's rows, in parts; as objects of Python they take ten times the memory."""
+    """Yield the array of a frame's rows in parts; Python objects would take ten times the memory."""
     columns = [column for column in TABLES[name].columns if column.in_json]
     parts = (
         _lines(frame.slice(first, ROWS_IN_A_PART), columns) for first in range(0, frame.height, ROWS_IN_A_PART)
@@ -280,7 +278,7 @@ def _objects(name: str, frame: pl.DataFrame) -> list[dict[str, Any]]:
 
 
 def _plain(frame: pl.DataFrame, columns: list[Column]) -> pl.DataFrame:
-    """The columns by their JSON names, times as integer nanoseconds."""
+    """Return the columns with their JSON names, times as integer nanoseconds."""
     import polars as pl
 
     return frame.select(
@@ -296,5 +294,5 @@ def _array(rows: list[dict[str, Any]]) -> bytes:
 
 
 def _encoded(value: object) -> bytes:
-    # Undecodable bytes of a path came in as lone surrogates; escaped, they are valid JSON.
+    # Undecodable bytes of a path are lone surrogates; escaped, they are valid JSON.
     return json.dumps(value).encode("ascii")

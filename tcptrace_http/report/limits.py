@@ -1,4 +1,4 @@
-"""What an analysis looked for, and what its capture cannot show: silence is not a clean bill."""
+"""Scope of an analysis, and limits of its capture: no finding does not mean no problem."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ if TYPE_CHECKING:
 
 __all__ = ["what_cannot_be_seen", "what_was_looked_for"]
 
-#: Kinds of anomalies that a finding about the capture tells better.
+#: Anomaly kinds that a capture finding covers better.
 _FINDING_OF_KIND: Final = {
     "mid_stream_start": "mid-stream-start",
     "capture_gap": "capture-gap",
     "truncated_packet": "truncated-payload",
 }
-#: Kinds of which a flow has one anomaly at most, with a count in its detail.
+#: Anomaly kinds with at most one anomaly per flow, with a count in its detail.
 _ONCE_PER_FLOW: Final = frozenset(("duplicate_packets",))
-#: Protocols of flows as readers call them.
+#: Display names of flow protocols.
 _PROTOCOLS: Final = {"http": "HTTP", "tls": "TLS", "h2": "HTTP/2"}
 _UNKNOWN_PROTOCOL: Final = "unknown_protocol"
 
 
 def what_was_looked_for(analysis: Analysis) -> str:
-    """Of which pathologies, and in how many responses, none was found."""
+    """Return the searched pathologies and the number of responses without any."""
     import polars as pl
 
     responses = analysis.transactions.filter(pl.col("response_first_frame").is_not_null())
@@ -46,7 +46,7 @@ def what_was_looked_for(analysis: Analysis) -> str:
 
 
 def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
-    """Sentences on what the capture lacks, each only where it applies."""
+    """Yield sentences about the capture's limits, each only if it applies."""
     if analysis.capture.tcp_packets == 0:
         yield "There are no TCP packets in it."
     yield from _not_looked_into(analysis.anomalies)
@@ -64,14 +64,14 @@ def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
 
 
 def _not_looked_into(anomalies: pl.DataFrame) -> Iterator[str]:
-    """The protocols of packets in which no TCP is found, and how many packets each has."""
+    """Yield the protocols of packets without TCP, with their packet counts."""
     protocols = anomalies.filter(kind=_UNKNOWN_PROTOCOL)["detail"]
     if not protocols.is_empty():
         yield f"Not looked into: {'; '.join(protocols)}."
 
 
 def _unjudged(inconclusive: pl.DataFrame) -> Iterator[str]:
-    """What was not judged, with the detectors together that lack the same."""
+    """Yield the missing judgements, merged by missing property."""
     together = inconclusive.group_by("because", "flows", maintain_order=True).agg("detector")
     for because, flows, detectors in together.iter_rows():
         yield f"Not judged in {counted(flows, 'flow')} because of {because}: {', '.join(detectors)}."
@@ -90,7 +90,7 @@ def _of_flows(flows: pl.DataFrame) -> Iterator[str]:
 
 
 def _of_tls(analysis: Analysis) -> Iterator[str]:
-    """What is encrypted, and what that hides."""
+    """Yield the encrypted parts, and the limits that they cause."""
     import polars as pl
 
     opaque = analysis.transactions.filter(pl.col("protocol") == "tls")["flow"].unique().implode()

@@ -1,8 +1,7 @@
-"""Rows in order, however many: sorted runs in a temporary file, merged when they are read.
+"""Sorted rows in any number: runs in a temporary file, merged on reading.
 
-Each batch is one run, by the numbers of the flow and of the transaction. No row is in two of them, and
-most rows of a run lie before those of the next, so that whole blocks are copied; only where two runs
-overlap are rows looked at one by one.
+Each batch is one run, sorted by flow and transaction number. No row is in two runs. Most rows of a run
+precede those of the next, so whole blocks are copied. Only overlapping runs need a look at single rows.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ if TYPE_CHECKING:
 
 __all__ = ["ROW_END", "Runs"]
 
-#: Between two rows. No row has a line feed inside: JSON writes them as an escape.
+#: Separator between two rows. No row has a line feed inside: JSON escapes it.
 ROW_END: Final = b",\n"
-#: Rows of a block; of each only its length is kept in memory.
+#: Rows per block; memory keeps only the length of each block.
 ROWS_IN_A_BLOCK: Final = 256
 
 
-#: Numbers of the flow and of the transaction; 0 where a row is a flow.
+#: Flow and transaction numbers; 0 for the row of a flow.
 _Place = tuple[int, int]
 
 
 class _Block(NamedTuple):
-    """Rows of one run, by the places of the first and the last. Compared by these: no two are the same."""
+    """Rows of one run with their first and last places. The places order the blocks, and no two are equal."""
 
     first: _Place
     last: _Place
@@ -43,7 +42,7 @@ class Runs:
         import tempfile
 
         self._file = tempfile.TemporaryFile(prefix="tcptrace-http-")  # noqa: SIM115 -- lives as long as this
-        #: For each run the length of each of its blocks; the blocks lie end to end.
+        #: Lengths of the blocks of each run; the blocks lie end to end.
         self._runs: list[tuple[int, array[int]]] = []
         self._end = 0
 
@@ -60,7 +59,7 @@ class Runs:
             self._runs.append((start, lengths))
 
     def merged(self) -> Iterator[bytes]:
-        """All rows in order, in pieces with ``ROW_END`` between them; once."""
+        """Yield all rows in order once, in pieces with ``ROW_END`` between them."""
         with self._file:
             self._file.flush()
             is_first = True
@@ -101,7 +100,7 @@ def _replace_head(heads: list[_Block], block: _Block | None) -> None:
 
 
 def _divided(block: _Block, place: _Place) -> tuple[bytes, _Block]:
-    """The rows of a block before ``place``, of which there are some, and a block of the others."""
+    """Return the rows of a block before ``place`` (at least one), and a block of the others."""
     end = 0
     while _place(block.rows, end) < place:
         end = block.rows.index(b"\n", end) + 1
@@ -110,7 +109,7 @@ def _divided(block: _Block, place: _Place) -> tuple[bytes, _Block]:
 
 
 def _place(rows: bytes, row: int) -> _Place:
-    """The place of the row that starts at ``row``."""
+    """Return the place of the row that starts at ``row``."""
     start = row + len(b'{"flow":')
     end = rows.index(b",", start)
     index = end + len(b',"index":')

@@ -1,4 +1,4 @@
-"""Columns of the report's transactions that only streams of HTTP/2 have."""
+"""Columns of the report's transactions for HTTP/2 streams only."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 __all__ = ["NOTHING", "OF_STREAMS", "status_of", "target_of"]
 
-#: In place of a value that is not there.
+#: Placeholder for a missing value.
 NOTHING: Final = "-"
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """A column of the transactions' table that is shown if any row has something in it."""
+    """Column of the transactions' table, shown if any row has a value."""
 
     heading: Heading
     text: Callable[[dict[str, Any]], str]
 
 
 def target_of(row: dict[str, Any]) -> str:
-    """The target, of a gRPC call without its package, which readers know; ``(TLS)`` where TLS hides it."""
+    """Return the target; for a gRPC call without its package; ``(TLS)`` if TLS hides it."""
     call = None if row["grpc_request_messages"] is None else grpc_call(row["target"])
     if call is not None:
         return f"{call[0].rpartition('.')[2]}/{call[1]}"
@@ -34,7 +34,7 @@ def target_of(row: dict[str, Any]) -> str:
 
 
 def status_of(row: dict[str, Any]) -> str:
-    """The status of HTTP, or of a gRPC call its own by name."""
+    """Return the HTTP status, or the name of a gRPC call's status."""
     return str(row["status"] or NOTHING) if row["grpc_status"] is None else grpc_status_name(row["grpc_status"])
 
 
@@ -43,21 +43,21 @@ def _stream(row: dict[str, Any]) -> str:
 
 
 def _messages(row: dict[str, Any]) -> str:
-    """The messages of a gRPC call: the client's, and the server's."""
+    """Return the message counts of a gRPC call: the client's and the server's."""
     if row["grpc_request_messages"] is None:
         return NOTHING
     return f"{row['grpc_request_messages']}→{row['grpc_response_messages'] or 0}"
 
 
 def _reset(row: dict[str, Any]) -> str:
-    """The side that gave the stream up, and its error code."""
+    """Return the side that reset the stream, and its error code."""
     if row["reset_by"] is None:
         return NOTHING
     side = "client" if row["reset_by"] == "client_to_server" else "server"
     return f"{side} {error_name(row['reset_code'] or 0)}"
 
 
-#: In the order in which they are shown.
+#: Stream columns in display order.
 OF_STREAMS: Final = (
     Column(Heading("stream", is_number=True), _stream),
     Column(Heading("messages", is_number=True, is_optional=True), _messages),

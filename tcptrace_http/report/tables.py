@@ -1,8 +1,8 @@
-"""One table of one or several captures as csv, ndjson or parquet.
+"""Table of one or several captures as csv, ndjson or parquet.
 
-csv and ndjson are plain: times are integer nanoseconds since the epoch with names ending in ``_ns``,
-as in the JSON contract, and a list in csv is its numbers with spaces between. parquet keeps the types.
-csv-safe is csv for spreadsheets: a cell that would be taken for a formula begins with an apostrophe, and
+The formats csv and ndjson are plain. Times are integer nanoseconds since the epoch, with names ending in
+``_ns``, as in the JSON contract. A csv list has spaces between its numbers. The format parquet keeps the
+types. The format csv-safe is csv for spreadsheets: an apostrophe precedes cells that look like formulas, and
 control characters are escaped.
 """
 
@@ -26,7 +26,7 @@ __all__ = ["write", "write_rows"]
 
 
 def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name: str, *, is_one: bool) -> None:
-    """Write the table; of several captures with a first column ``capture``, the path of each."""
+    """Write the table; with several captures, the first column ``capture`` has the path."""
     import polars as pl
 
     frames = [
@@ -39,7 +39,7 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, table: str, format_name:
 
 
 def write_rows(frame: pl.DataFrame, file: BinaryIO, table: str, format_name: str, *, header: bool = True) -> None:
-    """Write rows of a table; in csv without the ``header`` they go on with what was written before."""
+    """Write rows of a table; csv without the ``header`` continues the previous rows."""
     with errors_kept(file) as sink:
         if format_name == "parquet":
             frame.write_parquet(sink)
@@ -68,7 +68,7 @@ def _unnested(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _without_formulas(frame: pl.DataFrame) -> pl.DataFrame:
-    """Cells of text that begin as formulas do, behind an apostrophe (OWASP, "CSV Injection")."""
+    """Return the frame with an apostrophe before text cells that begin like formulas (OWASP, "CSV Injection")."""
     import polars as pl
 
     from tcptrace_http.report.grid import printable

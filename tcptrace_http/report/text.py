@@ -1,4 +1,4 @@
-"""The report a person reads: what was captured, what is wrong and what to change, then the rows."""
+"""Text report: the captures, the problems with their remedies, then the rows."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
 
 __all__ = ["write"]
 
-#: Where no terminal says how wide it is.
+#: Width without a terminal.
 _WIDTH: Final = 80
-#: Lines of prose longer than this are hard to read; tables may be wider.
+#: Maximum width of prose, for readability; tables may be wider.
 _PROSE_WIDTH: Final = 100
 _ROWS: Final = 20
 _FLOWS_OF_A_FINDING: Final = 5
 _INDENT: Final = "    "
 _SEVERITY_COLOUR: Final = {"error": "31", "warning": "33", "info": "36"}
 _BOLD: Final = "1"
-#: In place of the URL of a page.
+#: Replacement for the URL of a page.
 _NO_URL: Final = "TLS without keys"
 
 
@@ -51,7 +51,7 @@ def write(analyses: Iterable[Analysis], file: BinaryIO, *, width: int | None, co
 
 
 class _Report:
-    """The lines of one report; it holds what all of them need."""
+    """Lines of one report, with their common data."""
 
     def __init__(self, analysis: Analysis, width: int, *, colour: bool) -> None:
         self._analysis = analysis
@@ -102,7 +102,7 @@ class _Report:
             yield from self._note(group)
 
     def _pathology(self, group: FindingGroup) -> Iterator[str]:
-        """All findings of one name and cause: the worst in words, then the flows."""
+        """Yield the findings of one name and cause: the worst in words, then the flows."""
         rows = _plain_rows(group.findings)
         worst = rows[0]
         yield f"{self._name(group)}  {' '.join(filter(None, [_cost(group), _extent(rows)]))}".rstrip()
@@ -113,11 +113,11 @@ class _Report:
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
         yield from self._prose("; ".join(_settings(group)), label="Settings: ")
         yield from self._prose(worst["reference"], label="See: ")
-        # A line of its own: an address that is wrapped cannot be opened.
+        # The address has its own line: a wrapped address cannot be opened.
         yield f"{_INDENT}  {detector_page(group.detector)}"
 
     def _note(self, group: FindingGroup) -> Iterator[str]:
-        """Findings that are for information, in brief: one of them, and how many there are."""
+        """Yield the informational findings in brief: one of them, and the number."""
         worst = group.findings.row(0, named=True)
         count = group.findings.height
         more = f"{count:,} findings (list them: --format csv --table findings)" if count > 1 else ""
@@ -164,7 +164,7 @@ class _Report:
                 yield from self._prose(sentence, label="- ")
 
     def _pages(self) -> Iterator[str]:
-        """The retrievals of more than one transaction, each with what bounded it most."""
+        """Yield the retrievals of more than one transaction, each with its dominant cause."""
         import polars as pl
 
         retrievals = self._analysis.retrievals
@@ -234,7 +234,7 @@ class _Report:
             yield from self._prose(f"Findings about several transactions lost {duration(elsewhere)} more.")
 
     def _lost_by_transaction(self) -> tuple[dict[tuple[int, int], int], int]:
-        """The time lost by flow and transaction, and by what is about no single one."""
+        """Return the lost time by flow and transaction, and the rest that belongs to no single one."""
         findings = self._analysis.findings
         lost: dict[tuple[int, int], int] = {}
         elsewhere = 0
@@ -334,7 +334,7 @@ class _Report:
 
 
 def _longest(frame: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
-    """The rows that took longest, in their own order; all of them where they are few."""
+    """Return the longest rows in their original order, or all rows if there are few."""
     import polars as pl
 
     if frame.height <= _ROWS:
@@ -350,7 +350,7 @@ def _longest(frame: pl.DataFrame, start: str, end: str) -> pl.DataFrame:
 
 
 def _most_of_path(critical_path: pl.DataFrame) -> dict[int, str]:
-    """For each retrieval the cause that most of its critical path was spent on, with its share."""
+    """Return the dominant cause of each retrieval's critical path, with its share."""
     import polars as pl
 
     by_cause = (
@@ -363,7 +363,7 @@ def _most_of_path(critical_path: pl.DataFrame) -> dict[int, str]:
 
 
 def _counted_transactions(transactions: pl.DataFrame) -> str:
-    """How many there are of HTTP, and exchanges that TLS hides."""
+    """Return the number of HTTP transactions, and of exchanges that TLS hides."""
     hidden = int((transactions["protocol"] == "tls").sum())
     told = [counted(transactions.height - hidden, "HTTP transaction")] if hidden < transactions.height else []
     if hidden:
@@ -372,14 +372,14 @@ def _counted_transactions(transactions: pl.DataFrame) -> str:
 
 
 def _plain_rows(frame: pl.DataFrame) -> list[dict[str, Any]]:
-    """The rows with integer nanoseconds for times."""
+    """Return the rows with integer nanoseconds for times."""
     import polars.selectors as cs
 
     return frame.with_columns(cs.temporal().to_physical()).to_dicts()
 
 
 def _extent(rows: list[dict[str, Any]]) -> str:
-    """In how many transactions, or flows where it is about none; nothing where it is about no flow."""
+    """Return the number of transactions, or of flows without any; empty without a flow."""
     for names, noun in ((("flow", "transaction"), "transaction"), (("flow",), "flow")):
         places = {tuple(row[name] for name in names) for row in rows}
         known = [place for place in places if None not in place]
@@ -389,7 +389,7 @@ def _extent(rows: list[dict[str, Any]]) -> str:
 
 
 def _places(flow: int | None, of_flow: list[dict[str, Any]]) -> str:
-    """Where on the flow it was; of several places all together and the worst."""
+    """Return the place on the flow; for several places the total and the worst."""
     worst = of_flow[0]
     on = "several flows" if flow is None else f"flow {flow}"
     place = ", ".join(_place(worst))
@@ -415,7 +415,7 @@ def _cost(group: FindingGroup) -> str:
 
 
 def _settings(group: FindingGroup) -> tuple[str, ...]:
-    """The settings of the server software that was seen; of others there are too many to name."""
+    """Return the settings of the captured server software; other servers are too many."""
     software = group.findings["server_software"].drop_nulls()
     return settings_for_all(group.detector, software.unique(maintain_order=True)) if software.len() else ()
 
@@ -432,7 +432,7 @@ def _between(row: dict[str, Any], start: str, end: str) -> str:
     if row[start] is None or row[end] is None:
         return "-"
     length = row[end] - row[start]
-    # A server may answer before it has the whole request, and a clock may be set back.
+    # A server may answer before the end of the request, and a clock may step back.
     return duration(length) if length >= 0 else f"0, {duration(-length)} early"
 
 

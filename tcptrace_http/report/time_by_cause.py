@@ -1,4 +1,4 @@
-"""Where the time of all transactions went, cause by cause."""
+"""Time of all transactions, cause by cause."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["time_by_cause"]
 
-#: Causes with less of the time than this are put together: they are what hosts take to answer.
+#: Minimum share for a separate line; smaller causes, such as host reaction times, are merged.
 _SHARE_MIN: Final = 0.005
 _HEADINGS: Final = (
     Heading("cause"),
@@ -25,10 +25,10 @@ _HEADINGS: Final = (
 
 
 def time_by_cause(waits: pl.DataFrame, width: int) -> list[str]:
-    """A table of the causes, the greatest first, with the longest wait of each and its transaction.
+    """Return a table of the causes, largest first, with the longest wait of each and its transaction.
 
-    ``waits`` has the columns of ``schema.TABLES["waits"]``. The shares are of all time of all
-    transactions; what each has less than a two-hundredth of is one line, for the sum to be whole.
+    ``waits`` has the columns of ``schema.TABLES["waits"]``. The shares refer to the time of all transactions.
+    Causes below a two-hundredth share one line, so the sum is complete.
     """
     import polars as pl
 

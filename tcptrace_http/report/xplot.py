@@ -1,9 +1,9 @@
-"""Time-sequence graphs for xplot (Shepard, MIT 1990), drawn as tcptrace draws its ``_tsg.xpl`` files.
+"""Time-sequence graphs for xplot (Shepard, MIT 1990), in the style of tcptrace's ``_tsg.xpl`` files.
 
-One file a flow and direction that carried payload. White are segments with an arrow at each end, red with
-R retransmissions, magenta with O what came out of order; green is the ACK line, with a tick at each duplicate;
-purple with S are SACK blocks; yellow is the window that was offered. Findings are labelled in orange, at the time
-they begin. Sequence numbers are relative to the initial one, as in all our tables.
+Each flow and direction with payload has one file. White segments have an arrow at each end. Red with R are
+retransmissions, magenta with O out-of-order segments. Green is the ACK line, with a tick at each duplicate
+ACK. Purple with S are SACK blocks, and yellow is the offered window. Orange labels name findings at their
+start. Sequence numbers are relative to the initial one, as in all tables.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _SECOND: Final = 1_000_000_000
 _MICROSECOND: Final = 1_000
 _SEQUENCE_BITS: Final = 32
 _SYN: Final = 2
-#: They stand after the payload.
+#: Marks that follow the payload.
 _LAST: Final = ((1, "FIN"), (4, "RST"))
 
 
 def write(analysis: Analysis, folder: Path) -> list[Path]:
-    """Write all graphs of a capture into a folder, which is made; the files' paths."""
+    """Write all graphs of a capture into a folder, and return the paths of the files."""
     import polars as pl
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +78,7 @@ def _sender(segments: pl.DataFrame) -> Iterator[str]:
     columns = ("time", "seq", "payload_bytes", "flags", "is_retransmission", "is_out_of_order")
     for time, seq, length, flags, again, out_of_order in segments.select(columns).iter_rows():
         at = _time(time)
-        # A SYN takes a number of its own, before the payload (RFC 7413).
+        # A SYN takes one sequence number before the payload (RFC 7413).
         start = seq + bool(flags & _SYN)
         if flags & _SYN:
             yield from _marked(at, seq, "SYN")
@@ -100,7 +100,7 @@ def _marked(at: str, sequence: int, name: str) -> Iterator[str]:
 
 
 def _receiver(acks: pl.DataFrame) -> Iterator[str]:
-    """The ACK line and the window line: steps."""
+    """Yield the ACK line and the window line as steps."""
     import polars as pl
 
     known = acks.filter(pl.col("ack").is_not_null()).select("time", "ack", "window_bytes", "duplicate_ack_count")
@@ -114,7 +114,7 @@ def _receiver(acks: pl.DataFrame) -> Iterator[str]:
 
 
 def _selective_acks(acks: pl.DataFrame) -> Iterator[str]:
-    """The SACK blocks at the time they were reported, as tcptrace draws them."""
+    """Yield the SACK blocks at their report times, as tcptrace draws them."""
     for time, edges in acks.select("time", "sack_edges").iter_rows():
         for low, high in zip(edges[::2], edges[1::2], strict=True):
             at, left, right = _time(time), _wrapped(low), _wrapped(high)
@@ -145,5 +145,5 @@ def _time(nanoseconds: int) -> str:
 
 
 def _wrapped(sequence: int) -> int:
-    """Xplot's numbers are unsigned and of 32 bits; ours are relative and do not wrap."""
+    """Return a 32-bit sequence number: xplot's numbers are unsigned, ours are relative and do not wrap."""
     return sequence % (1 << _SEQUENCE_BITS)

@@ -1,6 +1,6 @@
-"""One self-contained HTML page of an analysis: the verdict first, then findings, charts, tables, capture quality.
+"""Self-contained HTML page of an analysis: the verdict, then findings, charts, tables, and capture quality.
 
-Nothing is fetched from anywhere: charts, scripts and styles are in the page. Charts need the extra ``charts``.
+The page fetches nothing: charts, scripts and styles are inside. Charts need the extra ``charts``.
 """
 
 from __future__ import annotations

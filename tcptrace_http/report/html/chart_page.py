@@ -1,4 +1,4 @@
-"""One chart as a page that fetches nothing, with a menu that saves it as SVG or PNG."""
+"""Chart as a self-contained page with a menu for SVG and PNG."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["chart_page"]
 
-#: Always light: what is saved is for documents.
+#: Light colours only: saved charts are for documents.
 _STYLE: Final = ":root { color-scheme: light; --ground: #fff; }\n"
 _SCRIPT: Final = """const actions = {{ export: true, source: false, editor: false }};
 vegaEmbed("#vis", {chart}, {{ renderer: "svg", actions }});
@@ -20,9 +20,9 @@ vegaEmbed("#vis", {chart}, {{ renderer: "svg", actions }});
 
 
 def chart_page(chart: alt.LayerChart) -> str:
-    """The page.
+    """Return the page.
 
-    :raises MissingExtra: what draws charts is not installed.
+    :raises MissingExtra: the chart library is not installed.
     """
     specification = chart.to_dict()
     scripts = (library(), _SCRIPT.format(chart=script_json(specification)))

@@ -1,4 +1,4 @@
-"""The charts of a report, as Vega-Lite, and the library that draws them."""
+"""Charts of a report as Vega-Lite, with the library that draws them."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __all__ = ["TITLES", "drawn", "library"]
 
-#: The charts in their order, and what is over them.
+#: Charts in order, with their titles.
 TITLES: Final = {
     "waits": "Where the time went",
     "waterfall": "The slowest retrieval",
     "time-sequence": "The connection that lost the most",
     "wait-distribution": "How long transactions waited",
 }
-#: A time-sequence graph needs the segments of one connection: of a larger capture they are not read again.
+#: Maximum number of packets for a time-sequence graph, which reads a connection's segments again.
 _PACKETS_MAX: Final = 2_000_000
 
 
 def drawn(analysis: Analysis) -> dict[str, Any]:
-    """Those charts that there is something to draw for."""
+    """Return the charts with data."""
     if analysis.transactions.is_empty():
         return {}
     plots = analysis.plot
@@ -44,7 +44,7 @@ def drawn(analysis: Analysis) -> dict[str, Any]:
         wanted["time-sequence"] = lambda: plots.time_sequence(flow=_worst_flow(analysis))
     made = {}
     for name, draw in wanted.items():
-        # Of transactions that took no time there are no waits to draw.
+        # Transactions without a duration have no waits to draw.
         with suppress(NothingToDraw):
             made[name] = draw().to_dict()
     return made
@@ -56,7 +56,7 @@ def _slowest(analysis: Analysis) -> int | None:
 
 
 def _worst_flow(analysis: Analysis) -> int:
-    """The connection of which findings lost the most; else the one with the slowest transaction."""
+    """Return the connection with the largest loss, or with the slowest transaction."""
     import polars as pl
 
     lost = analysis.findings.filter(pl.col("lost") > pl.duration(), pl.col("flow").is_not_null())
@@ -72,7 +72,7 @@ def _worst_flow(analysis: Analysis) -> int:
 
 @cache
 def library() -> str:
-    """Vega, Vega-Lite and vega-embed as one script, so that the page fetches nothing.
+    """Return Vega, Vega-Lite and vega-embed as one script for a self-contained page.
 
     :raises MissingExtra: vl-convert is not installed.
     """

@@ -1,6 +1,6 @@
-"""A page with charts that tell when they are pointed at, and tables that sort and filter.
+"""Page with charts that have tooltips, and tables that sort and filter.
 
-Nothing is fetched from anywhere: charts, scripts and styles are in the page.
+The page fetches nothing: charts, scripts and styles are inside.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ __all__ = ["chart_section", "interactive_page", "table_of", "table_section"]
 def interactive_page(
     title: str, body: str, *, charts: Mapping[str, Any], tables: Mapping[str, Any], style: str = ""
 ) -> str:
-    """The page; ``body`` has a section for each of the ``charts`` (Vega-Lite) and ``tables``.
+    """Return the page; ``body`` has a section for each of the ``charts`` (Vega-Lite) and ``tables``.
 
-    :raises MissingExtra: there are charts, and what draws them is not installed.
+    :raises MissingExtra: charts are requested, but the chart library is not installed.
     """
     data = f"const CHARTS = {script_json(charts)};\nconst TABLES = {script_json(tables)};\n"
     scripts = (library() if charts else "", data + _script())
@@ -34,7 +34,7 @@ def interactive_page(
 
 
 def chart_section(name: str, title: str, *notes: str) -> str:
-    """Where the chart of this name is drawn; ``notes`` are text before it."""
+    """Return the section of a chart; ``notes`` are text before it."""
     told = "".join(f"<p>{escape(note)}</p>" for note in notes if note)
     return (
         f'<section id="chart-{name}"><h2>{escape(title)}</h2>{told}'
@@ -45,9 +45,10 @@ def chart_section(name: str, title: str, *notes: str) -> str:
 def table_of(
     title: str, frame: pl.DataFrame, *, example: str = "flow=3", selected_by: Sequence[str] = ()
 ) -> dict[str, Any]:
-    """A table for the page's script: ``example`` is of a filter; ``selected_by`` are columns that charts have too.
+    """Return a table for the page's script.
 
-    A click on a chart's mark that has all of these shows the rows with its values.
+    ``example`` is a sample filter. ``selected_by`` are columns shared with charts: a click on a chart's mark
+    with all of them shows the rows with its values.
     """
     return {
         "title": title,
@@ -59,7 +60,7 @@ def table_of(
 
 
 def table_section(name: str, table: Mapping[str, Any]) -> str:
-    """Where the table of this name is."""
+    """Return the section of a table."""
     count = len(table["rows"])
     return (
         f'<section id="{name}"><h2>{escape(table["title"])} <small>{count:,}</small></h2>'

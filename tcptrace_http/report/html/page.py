@@ -1,4 +1,4 @@
-"""The page, put together."""
+"""Assembly of the page."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ __all__ = ["page", "write"]
 def write(analyses: Iterable[Analysis], file: BinaryIO) -> None:
     """Write the page of one capture.
 
-    :raises ValueError: there are several; a page is of one.
+    :raises ValueError: several captures are given.
     """
     (analysis,) = analyses
     file.write(page(analysis).encode("utf-8", "replace"))
 
 
 def page(analysis: Analysis) -> str:
-    """The whole page.
+    """Return the whole page.
 
-    :raises MissingExtra: what draws charts is not installed.
+    :raises MissingExtra: the chart library is not installed.
     """
     charts = drawings.drawn(analysis)
     tables = rows.tables(analysis)
@@ -58,7 +58,7 @@ def _body(analysis: Analysis, charts: dict[str, Any], tables: dict[str, Any]) ->
 
 
 def _pathologies(analysis: Analysis) -> Iterator[str]:
-    """What was found, kind by kind, the most time lost first, with what to change."""
+    """Yield the findings by kind, largest loss first, with their remedies."""
     yield '<section id="findings-by-kind"><h2>What to change</h2>'
     kinds = rows.kinds(analysis)
     if not kinds:
@@ -80,7 +80,7 @@ def _pathologies(analysis: Analysis) -> Iterator[str]:
 
 
 def _quality(analysis: Analysis) -> str:
-    """What the capture lacks, and what could therefore not be judged."""
+    """Return the defects of the capture, and the judgements that they prevent."""
     capture = analysis.capture
     links = ", ".join(capture.link_types)
     lines = [f"{capture.packets:,} packets, {capture.tcp_packets:,} of TCP; link types {links}."]

@@ -1,4 +1,4 @@
-"""The tables of a report: findings by kind, and rows for the tables that sort and filter."""
+"""Tables of a report: findings by kind, and rows for the interactive tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["Kind", "kinds", "tables"]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """All findings of one detector and cause: how many, what they cost, and the worst of them."""
+    """Findings of one detector and cause: their number, their loss, and the worst of them."""
 
     detector: str
     severity: str
@@ -35,7 +35,7 @@ class Kind:
 
 
 def kinds(analysis: Analysis) -> list[Kind]:
-    """The findings by detector and cause, the most time lost first, the notes behind them."""
+    """Return the findings by detector and cause, largest loss first, notes last."""
     return [_kind(group) for group in finding_groups(analysis.findings)]
 
 
@@ -57,7 +57,7 @@ def _kind(group: FindingGroup) -> Kind:
 
 
 def tables(analysis: Analysis) -> dict[str, Any]:
-    """By name: title, columns (name, unit) and rows of plain values."""
+    """Return, by name: title, columns (name, unit) and rows of plain values."""
     key = ("flow", "transaction")
     return {
         "transactions": table_of("Transactions", _transactions(analysis), selected_by=key),
