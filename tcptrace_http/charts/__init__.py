@@ -1,8 +1,8 @@
-"""Charts of an analysis, in Altair: one chart, one file, each with ``draw`` of plain polars frames.
+"""Altair charts of an analysis: one module per chart, each with ``draw`` for plain polars frames.
 
-``analysis.plot`` (:class:`Plots`) gives them their tables. All have units on their axes, frame numbers in their
-tooltips, and colours that everyone can tell apart; what is too much to draw is aggregated, and the
-subtitle says how.
+``analysis.plot`` (:class:`Plots`) passes the tables. All charts have units on their axes, frame numbers in
+their tooltips, and colours for every kind of colour vision. Too much data is aggregated, and the subtitle
+describes the aggregation.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["CHARTS", "Plots", "needs_altair"]
 
-#: The charts, and what each shows.
+#: Charts with their descriptions.
 CHARTS: Final = {
     "time-sequence": "segments, ACKs and windows of a flow, with stalls shaded and labelled",
     "window": "bytes in flight of a flow, and the receive window",
@@ -32,7 +32,7 @@ CHARTS: Final = {
 
 
 class Plots:
-    """The charts of one analysis.
+    """Charts of one analysis.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -45,32 +45,32 @@ class Plots:
         self._of = analysis
 
     def time_sequence(self, *, flow: int = 0, direction: str = "server_to_client") -> alt.LayerChart:
-        """Segments, ACK line and window line of a flow, with what it waited for and what was found."""
+        """Return segments, ACK line and window line of a flow, with its waits and findings."""
         from tcptrace_http.charts import time_sequence
 
         of = self._of
         return time_sequence.draw(of.segments, of.waits, of.findings, flow=flow, direction=direction)
 
     def window(self, *, flow: int = 0, direction: str = "server_to_client") -> alt.LayerChart:
-        """Bytes in flight of a flow, and the receive window."""
+        """Return the bytes in flight of a flow, and the receive window."""
         from tcptrace_http.charts import window
 
         return window.draw(self._of.segments, flow=flow, direction=direction)
 
     def rtt(self, *, flow: int = 0) -> alt.LayerChart:
-        """How long each segment of a flow took to be acknowledged."""
+        """Return the time from each segment of a flow to its ACK."""
         from tcptrace_http.charts import rtt
 
         return rtt.draw(self._of.segments, flow=flow)
 
     def throughput(self, *, flow: int | None = None) -> alt.LayerChart:
-        """Payload a second, of a flow or of all."""
+        """Return the payload per second, of a flow or of all flows."""
         from tcptrace_http.charts import throughput
 
         return throughput.draw(self._of.segments, flow=flow)
 
     def waterfall(self, *, retrieval: int = 0) -> alt.LayerChart:
-        """The transactions of a retrieval, by what they waited for, with the critical path."""
+        """Return the transactions of a retrieval by wait cause, with the critical path."""
         from tcptrace_http.charts import waterfall
 
         of = self._of
@@ -79,33 +79,35 @@ class Plots:
         )
 
     def waits(self) -> alt.LayerChart:
-        """What each transaction waited for."""
+        """Return the wait causes of each transaction."""
         from tcptrace_http.charts import waits
 
         return waits.draw(self._of.transactions, self._of.waits)
 
     def wait_distribution(self) -> alt.LayerChart:
-        """How long transactions waited, by cause."""
+        """Return the distribution of wait times, by cause."""
         from tcptrace_http.charts import wait_distribution
 
         return wait_distribution.draw(self._of.waits)
 
     def comparison(self, **others: Analysed) -> alt.LayerChart:
-        """What transactions waited for here (``this``) and in up to three other analyses, by the names given."""
+        """Return the wait causes of transactions here (``this``) and in up to three other analyses, by the given
+        names.
+        """
         from tcptrace_http.charts import comparison
 
         return comparison.draw({"this": self._of.waits} | {name: each.waits for name, each in others.items()})
 
     def chart(self, name: str, **options: Any) -> alt.LayerChart:
-        """One of :data:`CHARTS` by its name."""
+        """Return a chart of :data:`CHARTS` by name."""
         drawn: alt.LayerChart = getattr(self, name.replace("-", "_"))(**options)
         return drawn
 
 
 def needs_altair() -> None:
-    """That Altair is there.
+    """Check that Altair is installed.
 
-    :raises MissingExtra: it is not installed.
+    :raises MissingExtra: Altair is not installed.
     """
     from importlib.util import find_spec
 

@@ -1,4 +1,6 @@
-"""What all charts share: colours that everyone can tell apart, groups of causes, sizes, and data that fits."""
+"""Common parts of the charts: colours for every kind of colour vision, groups of causes, sizes, and data
+reduction.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +30,11 @@ __all__ = [
 
 WIDTH: Final = 760
 HEIGHT: Final = 380
-#: Marks of one layer: more than a screen has columns, fewer than make a browser slow. What is more is
-#: aggregated, and the subtitle says so.
+#: Maximum number of marks of one layer: more than screen columns, few enough for a fast browser. Excess data
+#: is aggregated, and the subtitle says so.
 MARKS_MAX: Final = 1500
 
-#: Okabe and Ito, "Color Universal Design" (2008): told apart with every kind of colour vision, and, with the
+#: Okabe and Ito, "Color Universal Design" (2008): distinct for every kind of colour vision and, with the
 #: greys, in print.
 GROUP_COLOURS: Final = {
     "stall": "#d55e00",
@@ -46,9 +48,9 @@ GROUP_COLOURS: Final = {
 }
 GROUPS: Final = tuple(GROUP_COLOURS)
 DIRECTION_COLOURS: Final = {"server to client": "#0072b2", "client to server": "#e69f00"}
-#: What an amount is written in behind its bar: it can be read on white and on a dark page.
+#: Colour of an amount behind its bar, readable on white and on dark pages.
 AMOUNT_COLOUR: Final = "#808080"
-#: From so many milliseconds on an amount has one decimal; below, the microseconds are told.
+#: Minimum milliseconds of an amount with one decimal; below it, microseconds are shown.
 _LONG: Final = 100.0
 _GROUP_OF: Final = {
     "stall": "stall",
@@ -65,7 +67,7 @@ _GROUP_OF: Final = {
 
 
 def group_of_cause(column: str = "cause") -> pl.Expr:
-    """The group of a cause: its first word, as charts call it."""
+    """Return the group of a cause: its first word, as in charts."""
     import polars as pl
 
     first = pl.col(column).cast(pl.String).str.split(".").list.first()
@@ -73,14 +75,14 @@ def group_of_cause(column: str = "cause") -> pl.Expr:
 
 
 def directed(name: str) -> pl.Expr:
-    """The column ``direction`` in words, as ``name``."""
+    """Return the column ``direction`` in words, as ``name``."""
     import polars as pl
 
     return pl.col("direction").cast(pl.String).str.replace_all("_", " ").alias(name)
 
 
 def group_scale(groups: pl.Series) -> alt.Scale:
-    """The colours of the groups that are there, the same in every chart."""
+    """Return the colours of the present groups, equal in every chart."""
     import altair as alt
 
     there = [group for group in GROUPS if group in set(groups)]
@@ -88,24 +90,24 @@ def group_scale(groups: pl.Series) -> alt.Scale:
 
 
 def span(times: pl.Series) -> float:
-    """From the first to the last of times in seconds; more than nothing."""
+    """Return the range of times in seconds, above zero."""
     return max(float(times.max()) - float(times.min()), 1e-6)  # type: ignore[arg-type]
 
 
 def seconds(column: str, origin: Any) -> pl.Expr:
-    """A time as seconds after ``origin``."""
+    """Return a time as seconds after ``origin``."""
     import polars as pl
 
     return (pl.col(column) - pl.lit(origin)).dt.total_nanoseconds() / 1e9
 
 
 def milliseconds(expression: pl.Expr) -> pl.Expr:
-    """A duration as milliseconds."""
+    """Return a duration as milliseconds."""
     return expression.dt.total_nanoseconds() / 1e6
 
 
 def amount(milliseconds: pl.Expr) -> pl.Expr:
-    """Milliseconds as a label."""
+    """Return milliseconds as a label."""
     import polars as pl
 
     is_long = milliseconds.abs() >= _LONG
@@ -113,10 +115,10 @@ def amount(milliseconds: pl.Expr) -> pl.Expr:
 
 
 def titled(chart: alt.LayerChart | alt.FacetChart, title: str, *subtitle: str) -> alt.LayerChart:
-    """The chart with a title, and below it what must be known to read it."""
+    """Return the chart with a title, and with the notes that a reader needs below it."""
     import altair as alt
 
     lines = [line for line in subtitle if line]
     heading = alt.TitleParams(title, subtitle=lines, anchor="start", fontSize=14, subtitleFontSize=11)
-    # No chart here has facets, though the types of a layer say that it may.
+    # The types of a layer allow facets, but no chart here has any.
     return cast("alt.LayerChart", chart.properties(title=heading))

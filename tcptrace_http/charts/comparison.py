@@ -1,4 +1,4 @@
-"""Two captures side by side: what their transactions waited for on average, cause by cause."""
+"""Comparison of captures: the mean waits of their transactions, cause by cause."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _ROW: Final = 46
 
 
 def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
-    """A pair of bars for each group of causes: milliseconds of it in a transaction, on average.
+    """Return a pair of bars per group of causes: mean milliseconds per transaction.
 
-    ``waits`` are the tables of that name, by what they are called in the chart.
+    ``waits`` are the tables of that name, by their labels in the chart.
 
-    :raises NothingToDraw: there are no waits, or there is one table, or more than four.
+    :raises NothingToDraw: no waits exist, or there is one table, or more than four.
     """
     import altair as alt
     import polars as pl

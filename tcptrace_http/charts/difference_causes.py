@@ -1,6 +1,6 @@
-"""The difference of two sides as a waterfall: from what the left one took, cause by cause, to the right one.
+"""Difference of two sides as a waterfall: from the left side's time, cause by cause, to the right side's time.
 
-Each bar begins where the one before it ends, to the nanosecond: the last cause ends at the right side's time.
+Each bar begins exactly at the end of the previous one: the last cause ends at the right side's time.
 """
 
 from __future__ import annotations
@@ -17,22 +17,23 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _ROW: Final = 30
-#: Causes of less than this part of the greatest difference are one bar: they could not be seen.
+#: Minimum share of the largest difference for a separate bar; smaller causes would be invisible.
 _SHARE_MIN: Final = 0.005
-#: Where all bars of causes are within this part of the longer side, the axis begins shortly before them.
+#: Maximum share of the longer side that the cause bars cover for an axis that begins shortly before them.
 _NEAR: Final = 0.2
-#: Behind the longest bar there is room for its label.
+#: Room behind the longest bar for its label, as a factor.
 _ROOM: Final = 1.2
 _ELAPSED: Final = "elapsed"
-#: What is no cause of the taxonomy, in words.
+#: Words for entries outside the causes.
 _WORDS: Final = {"unaligned": "transactions of one side"}
 _COLOURS: Final = {_ELAPSED: "#999999"} | GROUP_COLOURS
 
 
 def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
-    """The waterfall of ``causes`` (``cause``, ``left``, ``right``, ``difference``); the sides have these names.
+    """Return the waterfall of ``causes`` (``cause``, ``left``, ``right``, ``difference``), with these side
+    names.
 
-    :raises NothingToDraw: neither side took any time.
+    :raises NothingToDraw: neither side took time.
     """
     import altair as alt
     import polars as pl
@@ -73,7 +74,7 @@ def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
 
 
 def _extent(rows: pl.DataFrame) -> tuple[float, float]:
-    """Where the axis begins and ends: at zero, unless the causes could not be seen then."""
+    """Return start and end of the axis: zero, unless the causes would be invisible."""
     longest = float(rows["high"].max())  # type: ignore[arg-type]
     lowest = float(rows.slice(1, rows.height - 2)["low"].min())  # type: ignore[arg-type]
     reach = longest - lowest
@@ -82,7 +83,7 @@ def _extent(rows: pl.DataFrame) -> tuple[float, float]:
 
 
 def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
-    """A row a bar, from top to bottom."""
+    """Return one row per bar, from top to bottom."""
     import polars as pl
 
     totals = int(times["left"].sum()), int(times["right"].sum())
@@ -122,12 +123,12 @@ def _rows(times: pl.DataFrame, left: str, right: str) -> pl.DataFrame:
 
 
 def _milliseconds(nanoseconds: pl.Expr) -> pl.Expr:
-    """To the nanosecond, as the decimal that it is."""
+    """Return exact milliseconds, to the nanosecond, as a decimal."""
     return (nanoseconds / 1e6).round(6)
 
 
 def _steps(times: pl.DataFrame, least: float) -> pl.DataFrame:
-    """The causes that can be seen, what differs most first, and the others together."""
+    """Return the visible causes, largest difference first, and the merged rest."""
     import polars as pl
 
     size = pl.col("difference").abs()

@@ -1,4 +1,4 @@
-"""Two flows in one time-sequence graph: what each side's server sent, and where the flows part ways."""
+"""Two flows in one time-sequence graph: the data of both servers, and the divergences."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Place", "draw"]
 
-#: Blue and orange of Okabe and Ito, as comparisons have them.
+#: Blue and orange of Okabe and Ito, as in comparisons.
 _COLOURS: Final = {"left": "#0072b2", "right": "#e69f00"}
-#: It can be read on white and on a dark page.
+#: Colour readable on white and on dark pages.
 _MARK_COLOUR: Final = "#d55e00"
 _LABELS_MAX: Final = 6
 
-#: Where flows part ways: what it is called, and the frame of each side, where there is one.
+#: Divergence: its label, and the frame of each side, if any.
 Place = tuple[str, int | None, int | None]
 
 
@@ -33,11 +33,12 @@ def draw(
     *,
     flows: tuple[int, int],
 ) -> alt.LayerChart:
-    """What the servers of both flows sent, since each flow began; a dashed line joins both sides of a place.
+    """Return the data of both servers since the start of each flow; a dashed line joins both sides of a
+    divergence.
 
-    Of more segments than can be told apart those of an interval are one mark.
+    If segments are too many to distinguish, those of an interval are one mark.
 
-    :raises NothingToDraw: no server sent anything on these flows.
+    :raises NothingToDraw: no server sent data on these flows.
     """
     import altair as alt
     import polars as pl
@@ -82,13 +83,13 @@ def draw(
 
 
 def _side(name: str, segments: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The marks of a flow's server data; and of all its segments, time and place by frame."""
+    """Return the marks of a flow's server data, and time and place of all its segments by frame."""
     import polars as pl
 
     origin = segments["time"].min()
     is_sent = pl.col("direction").cast(pl.String) == "server_to_client"
     sent = data_segments(segments.filter(is_sent, pl.col("payload_bytes") > 0), origin)
-    # What the client sent stands where the data is that it acknowledges.
+    # A client segment is placed at the data that it acknowledges.
     sequence = pl.when(is_sent).then(pl.col("seq") + pl.col("payload_bytes").cast(pl.Int64)).otherwise("ack")
     points = segments.select(
         "frame", seconds("time", origin).alias("time"), sequence.cast(pl.Int64).alias("sequence")
@@ -97,7 +98,7 @@ def _side(name: str, segments: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame
 
 
 def _places(places: Sequence[Place], sides: Sequence[pl.DataFrame]) -> list[alt.Chart]:
-    """A numbered mark on each side of a place, and a dashed line between both."""
+    """Return a numbered mark on each side of a divergence, with a dashed line between them."""
     import altair as alt
     import polars as pl
 

@@ -1,6 +1,6 @@
-"""The transactions of a retrieval on both sides: a row each, the left side's time above the right one's.
+"""Transactions of a retrieval on both sides: one row each, the left side's time above the right side's.
 
-Both begin with their page: what was asked for later stands further to the right.
+Both begin with their page, so later requests are further to the right.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _ROW: Final = 34
-#: Rows that can be read one by one; of more those are drawn that differ most.
+#: Maximum number of readable rows; beyond it, the largest differences are drawn.
 _ROWS_MAX: Final = 40
 _NAME: Final = 40
-#: Behind the longest bar there is room for its label.
+#: Room behind the longest bar for its label, as a factor.
 _ROOM: Final = 1.25
 _SIDES: Final = ("left", "right")
 
 
 def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.DataFrame) -> alt.LayerChart:
-    """The rows of ``transactions`` (pairs of one retrieval, or what only one side has), by what they waited for.
+    """Return the rows of ``transactions`` (pairs of one retrieval, or one-sided ones), by wait cause.
 
-    :raises NothingToDraw: there are none, or they took no time.
+    :raises NothingToDraw: no transactions exist, or they took no time.
     """
     import altair as alt
     import polars as pl
@@ -96,7 +96,7 @@ def _keys() -> list[str]:
 
 
 def _name() -> pl.Expr:
-    """Both targets where they differ, and which side has it where only one does; the number makes it unique."""
+    """Return both targets if they differ, or the side of a one-sided one; the number makes the name unique."""
     import polars as pl
 
     left, right = (pl.col(f"{side}_target").str.slice(0, _NAME) for side in _SIDES)
@@ -112,7 +112,7 @@ def _name() -> pl.Expr:
 
 
 def _spans(side: str, transactions: pl.DataFrame, waits: pl.DataFrame, named: pl.DataFrame) -> pl.DataFrame:
-    """What the transactions of one side waited for, in milliseconds after the page's begin on it."""
+    """Return the waits of one side's transactions, in milliseconds after the start of its page."""
     import polars as pl
 
     key = {f"{side}_flow": "flow", f"{side}_transaction": "transaction"}
@@ -135,7 +135,7 @@ def _spans(side: str, transactions: pl.DataFrame, waits: pl.DataFrame, named: pl
 
 
 def _by_cause(spans: pl.DataFrame) -> pl.DataFrame:
-    """One bar per cause of each transaction, one behind the other in the order in which they began."""
+    """Return one bar per cause of each transaction, in the order of their starts."""
     import polars as pl
 
     key = ["pair", "name", "side"]

@@ -1,7 +1,7 @@
-"""``frame.tcp.plot``: charts of any polars frame that has rows of the table ``segments``.
+"""``frame.tcp.plot``: charts of any polars frame with rows of the table ``segments``.
 
-The namespace is there when tcptrace_http has made a table; for frames from elsewhere (a Parquet file) import
-this module.
+The namespace exists once tcptrace_http has made a table. For frames from other sources (a Parquet file),
+import this module.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ __all__ = ["SegmentPlots", "TcpNamespace"]
 
 @pl.api.register_dataframe_namespace("tcp")
 class TcpNamespace:
-    """What a frame of segments can do.
+    """Operations on a frame of segments.
 
     >>> import tcptrace_http
     >>> segments = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap").segments
@@ -34,9 +34,9 @@ class TcpNamespace:
 
     @property
     def plot(self) -> SegmentPlots:
-        """Its charts.
+        """Return the charts of the frame.
 
-        :raises NothingToDraw: its rows are no segments.
+        :raises NothingToDraw: the rows are no segments.
         :raises MissingExtra: Altair is not installed.
         """
         from tcptrace_http.charts import needs_altair
@@ -49,13 +49,13 @@ class TcpNamespace:
 
 
 class SegmentPlots:
-    """The charts that segments alone give. ``flow`` may be left out where there is only one."""
+    """Charts of segments alone. ``flow`` is optional if there is only one flow."""
 
     def __init__(self, segments: pl.DataFrame) -> None:
         self._segments = segments
 
     def time_sequence(self, *, flow: int | None = None, direction: str = "server_to_client") -> alt.LayerChart:
-        """Segments, SACK blocks, ACK line and window line of a flow."""
+        """Return segments, SACK blocks, ACK line and window line of a flow."""
         from tcptrace_http.charts import time_sequence
 
         waits, findings = (pl.DataFrame(schema=polars_schema(TABLES[name])) for name in ("waits", "findings"))
@@ -63,19 +63,19 @@ class SegmentPlots:
         return time_sequence.draw(self._segments, waits, findings, flow=flow, direction=direction)
 
     def window(self, *, flow: int | None = None, direction: str = "server_to_client") -> alt.LayerChart:
-        """Bytes in flight of a flow, and the receive window."""
+        """Return the bytes in flight of a flow, and the receive window."""
         from tcptrace_http.charts import window
 
         return window.draw(self._segments, flow=self._flow(flow), direction=direction)
 
     def rtt(self, *, flow: int | None = None) -> alt.LayerChart:
-        """How long each segment of a flow took to be acknowledged."""
+        """Return the time from each segment of a flow to its ACK."""
         from tcptrace_http.charts import rtt
 
         return rtt.draw(self._segments, flow=self._flow(flow))
 
     def throughput(self, *, flow: int | None = None) -> alt.LayerChart:
-        """Payload a second, of a flow or of all."""
+        """Return the payload per second, of a flow or of all flows."""
         from tcptrace_http.charts import throughput
 
         return throughput.draw(self._segments, flow=flow)

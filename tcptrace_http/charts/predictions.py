@@ -1,4 +1,4 @@
-"""What a retrieval would have cost otherwise: a bar a fix or strategy, with its range, and the baseline."""
+"""Predicted times of a retrieval: one bar per fix or strategy, with its range, and the baseline."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ _LABELS: Final = 220
 
 
 def draw(rows: pl.DataFrame, *, baseline_ns: int) -> alt.LayerChart:
-    """A bar a row: its time, with the range as a line over it; the baseline goes through all of them.
+    """Return one bar per row: its time, with the range as a line on it; the baseline crosses all bars.
 
-    :raises NothingToDraw: there are no rows.
+    :raises NothingToDraw: no rows exist.
     """
     import altair as alt
     import polars as pl
@@ -32,7 +32,7 @@ def draw(rows: pl.DataFrame, *, baseline_ns: int) -> alt.LayerChart:
     milliseconds = [
         (pl.col(name).dt.total_nanoseconds() / 1e6).alias(name) for name in ("elapsed", "low", "high", "saved")
     ]
-    # A fix and a strategy may have one name.
+    # A fix and a strategy may have the same name.
     data = rows.select("kind", "name", *milliseconds).with_columns(label=pl.format("{} ({})", "name", "kind"))
     order = data["label"].to_list()
     y = alt.Y("label:N", sort=order, title=None, axis=alt.Axis(labelLimit=_LABELS))

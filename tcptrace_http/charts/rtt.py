@@ -1,4 +1,4 @@
-"""Round trips of a flow over time: how long each segment's ACK took to come."""
+"""Round trips of a flow over time: the time from each segment to its ACK."""
 
 from __future__ import annotations
 
@@ -24,9 +24,11 @@ __all__ = ["draw"]
 
 
 def draw(segments: pl.DataFrame, *, flow: int) -> alt.LayerChart:
-    """One point a segment that was acknowledged; of many, a bar from the least to the greatest of an interval.
+    """Return one point per acknowledged segment; if there are many, one bar per interval from minimum to
+    maximum.
 
-    Near the client the times of its own segments are round trips, and those of the server's are its delayed ACKs.
+    Near the client, the times of client segments are round trips, and the times of server segments are its
+    delayed ACKs.
 
     :raises NothingToDraw: no segment of the flow was acknowledged.
     """

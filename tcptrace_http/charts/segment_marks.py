@@ -1,4 +1,4 @@
-"""Segments as marks of a time-sequence graph: one by one, or of many together those of an interval."""
+"""Segments as marks of a time-sequence graph: single ones, or merged ones of an interval."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["data_segments", "told_apart"]
 
 
 def data_segments(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    """A mark a segment with data: from its first sequence number to its last, and of which kind it is."""
+    """Return one mark per data segment: its sequence range, and its kind."""
     import polars as pl
 
     kind = (
@@ -33,9 +33,9 @@ def data_segments(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
 
 
 def told_apart(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
-    """As many marks as can be told apart, and what to say of it.
+    """Return as many marks as are distinguishable, with a note about them.
 
-    Of more, those of a ``kind`` and an interval are one mark from the least to the greatest sequence number.
+    Excess marks of a ``kind`` and an interval are merged from the minimum to the maximum sequence number.
     """
     import polars as pl
 

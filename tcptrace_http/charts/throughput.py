@@ -1,4 +1,4 @@
-"""Payload over time: how many bytes a second each direction of a flow, or of all flows, carried."""
+"""Payload over time: bytes per second of each direction of a flow, or of all flows."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _INTERVALS: Final = 200
-#: A rate over less than this is that of a burst on the link, not one at which anything was carried.
+#: Minimum interval of a rate: below it the rate is that of a burst on the link.
 _INTERVAL_MIN_S: Final = 1e-3
 _MEGA: Final = 1e6
 _BITS: Final = 8
 
 
 def draw(segments: pl.DataFrame, *, flow: int | None = None) -> alt.LayerChart:
-    """Megabits of payload a second, retransmissions in them, in 200 intervals of the time shown.
+    """Return megabits of payload per second, including retransmissions, in 200 intervals of the shown time.
 
-    :raises NothingToDraw: there is no payload.
+    :raises NothingToDraw: no payload exists.
     """
     import altair as alt
 
@@ -58,7 +58,7 @@ def draw(segments: pl.DataFrame, *, flow: int | None = None) -> alt.LayerChart:
 
 
 def _rates(segments: pl.DataFrame, flow: int | None) -> tuple[pl.DataFrame, float]:
-    """A row an interval and direction, and the length of an interval in seconds."""
+    """Return one row per interval and direction, and the interval length in seconds."""
     import polars as pl
 
     own = segments.filter(pl.col("payload_bytes") > 0)
@@ -82,7 +82,7 @@ def _rates(segments: pl.DataFrame, flow: int | None) -> tuple[pl.DataFrame, floa
     )
     start = pl.col("bin") * width
     rate = pl.col("bytes") * _BITS / width / _MEGA
-    # The greater direction first, so that the other is in front of it.
+    # The larger direction comes first, so that the other one is in front of it.
     return rates.with_columns(time=start, until=start + width, rate=rate).sort(
         "direction", "bin", descending=[True, False]
     ), width

@@ -1,6 +1,6 @@
-"""The time-sequence graph of a flow: segments, ACK line and window line, with stalls shaded and labelled.
+"""Time-sequence graph of a flow: segments, ACK line and window line, with shaded and labelled stalls.
 
-As tcptrace and Wireshark draw it (Shepard, "TCP packet trace analysis", MIT 1991), and Heidemann's
+The style follows tcptrace and Wireshark (Shepard, "TCP packet trace analysis", MIT 1991), and Heidemann's
 Figures 1 and 3: time to the right, sequence numbers of one direction upwards.
 """
 
@@ -30,16 +30,16 @@ __all__ = ["draw"]
 
 _KINDS: Final = {"data": "#0072b2", "retransmission": "#d55e00", "out of order": "#cc79a7", "SACK": "#e69f00"}
 _LINES: Final = {"ACK": "#009e73", "window": "#999999"}
-#: Above the data there is room for labels, and for a window that limits.
+#: Room above the data for labels, and for a limiting window.
 _ROOM: Final = 1.3
-#: It can be read on white, on a shade and on a dark page.
+#: Colour readable on white, on a shade and on dark pages.
 _LABEL_COLOUR: Final = "#d55e00"
-#: Labels that can be read; of more findings there is one for each kind.
+#: Maximum number of readable labels; with more findings each kind has one.
 _LABELS_MAX: Final = 6
-#: Labels of findings close together stand below each other.
+#: Rows for the labels of close findings, one below the other.
 _LABEL_ROWS: Final = 4
 _LABEL_STEP: Final = 0.06
-#: So near an end, as a part of the graph, a centred label could leave it.
+#: Distance from an end, as a share of the graph, at which a centred label could leave the graph.
 _NEAR_AN_END: Final = 0.2
 _OTHER: Final = {"server_to_client": "client_to_server", "client_to_server": "server_to_client"}
 
@@ -52,12 +52,12 @@ def draw(
     flow: int,
     direction: str = "server_to_client",
 ) -> alt.LayerChart:
-    """The graph of one direction of a flow.
+    """Return the graph of one direction of a flow.
 
-    Of more segments than can be told apart those of an interval are one mark from the least to the greatest
-    sequence number; retransmissions stay marks of their own kind.
+    If segments are too many to distinguish, those of an interval form one mark from the minimum to the
+    maximum sequence number. Retransmissions keep separate marks.
 
-    :raises NothingToDraw: the flow has no segments, or there is no such direction.
+    :raises NothingToDraw: the flow has no segments, or the direction is unknown.
     """
     import altair as alt
     import polars as pl
@@ -89,13 +89,13 @@ def draw(
 
 
 def _top(marks: pl.DataFrame, lines: pl.DataFrame) -> float:
-    """The greatest sequence number drawn: that of the data with room above; the window may be far beyond."""
+    """Return the largest drawn sequence number: the data's, with room above it; the window may be far beyond."""
     known = (marks["high"].max(), lines.filter(line="ACK")["sequence"].max())
     return max((float(each) for each in known if each is not None), default=1.0) * _ROOM  # type: ignore[arg-type]
 
 
 def _selective_acks(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    """A mark a SACK block, where and when the receiver reported it (RFC 2018)."""
+    """Return one mark per SACK block, at its reported range and report time (RFC 2018)."""
     import polars as pl
 
     edges = (
@@ -112,7 +112,7 @@ def _selective_acks(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
 
 
 def _lines(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    """The ACK line and the window line; where many ACKs are in one interval, the last of them and their number."""
+    """Return the ACK line and the window line; of many ACKs in an interval, the last one and their number."""
     import polars as pl
 
     points = acks.filter(pl.col("ack").is_not_null()).select(
@@ -123,7 +123,7 @@ def _lines(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
         (pl.col("ack").cast(pl.Int64) + pl.col("window_bytes").cast(pl.Int64)).alias("window"),
     )
     if points.height > MARKS_MAX:
-        # One interval fewer, for the last moment has one of its own.
+        # One interval fewer: the last moment has its own.
         width = span(points["time"]) / (MARKS_MAX - 1)
         points = (
             points.group_by((pl.col("time") // width).alias("bin"), maintain_order=True)
@@ -136,7 +136,7 @@ def _lines(acks: pl.DataFrame, origin: Any) -> pl.DataFrame:
 
 
 def _shades(waits: pl.DataFrame, origin: Any) -> tuple[list[alt.Chart], str]:
-    """What the time of transactions went to, behind the segments: the longest; and what the others are."""
+    """Return the longest waits of transactions as shades behind the segments, and a note about the others."""
     import altair as alt
     import polars as pl
 
@@ -221,7 +221,7 @@ def _mark_layer(marks: pl.DataFrame, top: float) -> alt.Chart:
             color=alt.Color(
                 "kind:N", scale=alt.Scale(domain=list(_KINDS), range=list(_KINDS.values())), title="segments"
             ),
-            # What was reported lies over what was sent: both are to be seen.
+            # Reported ranges lie over sent data: both stay visible.
             strokeWidth=alt.condition("datum.kind === 'SACK'", alt.value(1), alt.value(2)),
             tooltip=[
                 alt.Tooltip("time:Q", format=".6f", title="time (s)"),
@@ -238,9 +238,9 @@ def _mark_layer(marks: pl.DataFrame, top: float) -> alt.Chart:
 
 
 def _labels(findings: pl.DataFrame, segments: pl.DataFrame, origin: Any, top: float) -> list[alt.Chart]:
-    """The names of what was found, over its frames; of many, one name for all of a kind.
+    """Return the names of findings over their frames; with many findings, one name per kind.
 
-    Near an end of the graph a name goes towards the middle, so that it stays within.
+    Near an end of the graph a name moves towards the middle, so that it stays inside.
     """
     import altair as alt
     import polars as pl
@@ -275,7 +275,7 @@ def _labels(findings: pl.DataFrame, segments: pl.DataFrame, origin: Any, top: fl
 
 
 def _found(findings: pl.DataFrame, times: pl.DataFrame) -> pl.DataFrame:
-    """The findings that cost time, from their first frame to their last; of many, a row for each kind."""
+    """Return the findings that cost time, from first to last frame; with many findings, one row per kind."""
     import polars as pl
 
     moments = (

@@ -1,4 +1,4 @@
-"""Findings per 1,000 transactions over time, and when that changed."""
+"""Findings per 1,000 transactions over time, with the changes."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 __all__ = ["COLOURS", "draw"]
 
-#: Okabe and Ito's, without those that a thin line is not seen in.
+#: Colours of Okabe and Ito, without those that are invisible as thin lines.
 COLOURS: Final = ("#d55e00", "#0072b2", "#009e73", "#e69f00", "#cc79a7", "#808080")
 
 
 def draw(
     points: pl.DataFrame, changes: Sequence[dict[str, Any]], *, every: str, left_out: int = 0
 ) -> alt.LayerChart:
-    """A line for each detector and host; a rule of its colour where it changed.
+    """Return one line per detector and host, with a rule of its colour at a change.
 
-    ``points`` has ``time``, ``detector``, ``host``, ``findings``, ``transactions`` and ``lost_ns``; each of the
-    ``changes`` has ``time``, ``detector``, ``host`` and ``words``.
+    ``points`` has ``time``, ``detector``, ``host``, ``findings``, ``transactions`` and ``lost_ns``; each of
+    the ``changes`` has ``time``, ``detector``, ``host`` and ``words``.
 
-    :raises NothingToDraw: there are no findings.
+    :raises NothingToDraw: no findings exist.
     """
     import altair as alt
     import polars as pl

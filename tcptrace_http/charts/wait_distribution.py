@@ -1,4 +1,4 @@
-"""How long transactions waited, by cause: the share of them that waited at most so long."""
+"""Wait times of transactions by cause: the share of transactions with at most this wait."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-#: Points of one line: a percent each.
+#: Points per line: one per percent.
 _POINTS: Final = 101
 
 
 def draw(waits: pl.DataFrame) -> alt.LayerChart:
-    """A line a group of causes: the quantiles of the time that transactions spent on it, where they spent any.
+    """Return one line per group of causes: the quantiles of the time of the transactions with such a wait.
 
-    A point is a transaction, by its number and frames; of more than 100 there is one for each percent.
+    A point is a transaction, with its number and frames. If there are more than 100, each percent has one.
 
-    :raises NothingToDraw: there are no waits.
+    :raises NothingToDraw: no waits exist.
     """
     import altair as alt
 
@@ -59,7 +59,7 @@ def draw(waits: pl.DataFrame) -> alt.LayerChart:
 
 
 def _points(waits: pl.DataFrame) -> pl.DataFrame:
-    """Of each group the transactions in the order of what they spent on it, a hundred of them or fewer."""
+    """Return at most a hundred transactions of each group, sorted by their wait."""
     import polars as pl
 
     key = ["flow", "transaction"]
@@ -82,5 +82,5 @@ def _points(waits: pl.DataFrame) -> pl.DataFrame:
         .unique(["group", "percent"], keep="last", maintain_order=True)
         .drop("percent", *key)
     )
-    # Each line begins at the bottom: that of a single transaction would not be seen otherwise.
+    # Each line begins at the bottom: the line of a single transaction would otherwise be invisible.
     return pl.concat([points.unique("group", maintain_order=True).with_columns(share=pl.lit(0.0)), points])

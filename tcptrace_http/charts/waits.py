@@ -1,4 +1,4 @@
-"""Where the time of transactions went: a stacked bar for each, by what was waited for."""
+"""Time of the transactions: a stacked bar each, by wait cause."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ if TYPE_CHECKING:
 
 __all__ = ["draw"]
 
-#: Bars that can be read; more transactions are put together by how long they took.
+#: Maximum number of readable bars; more transactions are merged by their duration.
 _BARS_MAX: Final = 60
 _BAR: Final = 16
 _NAME: Final = 60
 
 
 def draw(transactions: pl.DataFrame, waits: pl.DataFrame) -> alt.LayerChart:
-    """A bar a transaction, in their order; of more than 60, bars of the mean of as many alike.
+    """Return one bar per transaction in order; above 60, bars of the mean of equally many similar ones.
 
-    :raises NothingToDraw: there are no transactions, or none of them took any time.
+    :raises NothingToDraw: no transactions exist, or none took time.
     """
     import altair as alt
 
@@ -72,7 +72,7 @@ def _names(transactions: pl.DataFrame) -> pl.DataFrame:
 
 
 def _spent(waits: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
-    """A row a transaction and cause that it waited for."""
+    """Return one row per transaction and wait cause."""
     import polars as pl
 
     return (
@@ -88,7 +88,9 @@ def _spent(waits: pl.DataFrame, names: pl.DataFrame) -> pl.DataFrame:
 
 
 def _together(spent: pl.DataFrame, count: int) -> tuple[pl.DataFrame, str]:
-    """Bars of transactions that took alike: the mean of each group, and the frames of its slowest."""
+    """Return bars of transactions with similar durations: the mean of each group, and the frames of its
+    slowest.
+    """
     import polars as pl
 
     key = ["flow", "transaction"]

@@ -1,6 +1,6 @@
-"""The waterfall of a retrieval: a row a transaction, coloured by what it waited for, the critical path marked.
+"""Waterfall of a retrieval: one row per transaction, coloured by wait cause, with the critical path.
 
-As Kruse and Allman draw pages over their connections (2001, Figures 6 and 7), and browsers do.
+The style follows browsers, and the pages of Kruse and Allman (2001, Figures 6 and 7).
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 __all__ = ["draw"]
 
 _ROW: Final = 18
-#: Rows that can be read one by one. Of a larger page each row is the mean of as many transactions in a row.
+#: Maximum number of readable rows. In a larger page each row is the mean of equally many consecutive
+#: transactions.
 _ROWS_MAX: Final = 150
 _NAME: Final = 60
 
@@ -30,9 +31,9 @@ def draw(
     *,
     retrieval: int = 0,
 ) -> alt.LayerChart:
-    """The waterfall of one retrieval.
+    """Return the waterfall of one retrieval.
 
-    :raises NothingToDraw: there is no such retrieval, or nothing of it took time.
+    :raises NothingToDraw: the retrieval is unknown, or took no time.
     """
     import altair as alt
 
@@ -93,7 +94,7 @@ def _bars(shown: pl.DataFrame, y: alt.Y) -> alt.Chart:
 
 
 def _behind(shown: pl.DataFrame) -> list[alt.Tooltip]:
-    """Of HTTP/2: the stream whose bytes came first."""
+    """Return the HTTP/2 stream whose bytes came first."""
     import altair as alt
 
     is_known = "behind_stream" in shown.columns and bool(shown["behind_stream"].count())
@@ -101,7 +102,7 @@ def _behind(shown: pl.DataFrame) -> list[alt.Tooltip]:
 
 
 def _marked(path: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
-    """The critical path: black with a white seam, which is seen on every bar and on a dark page too."""
+    """Return the critical path: black with a white edge, visible on every bar and on dark pages."""
     import altair as alt
 
     line = alt.Chart(path).encode(
@@ -114,7 +115,7 @@ def _marked(path: pl.DataFrame, y: alt.Y) -> list[alt.Chart]:
 
 
 def _rows(members: pl.DataFrame, transactions: pl.DataFrame) -> pl.DataFrame:
-    """The transactions in the order in which they were asked for, each with the name of its row."""
+    """Return the transactions in request order, each with the name of its row."""
     import polars as pl
 
     rows = (
@@ -152,9 +153,9 @@ def _spans(waits: pl.DataFrame, origin: Any) -> pl.DataFrame:
 
 
 def _means(spans: pl.DataFrame) -> pl.DataFrame:
-    """The spans of rows of several transactions: from their mean start, the mean time of each cause.
+    """Return the spans of rows of several transactions: the mean time of each cause from the mean start.
 
-    Causes stand in the order in which they began, on average.
+    Causes are in the order of their mean starts.
     """
     import polars as pl
 
@@ -182,7 +183,7 @@ def _means(spans: pl.DataFrame) -> pl.DataFrame:
 
 
 def _path(steps: pl.DataFrame, rows: pl.DataFrame, origin: Any) -> pl.DataFrame:
-    """The critical path: its steps that follow each other in one row as one line."""
+    """Return the critical path: consecutive steps in one row form one line."""
     import polars as pl
 
     causes = pl.col("cause").cast(pl.String).unique(maintain_order=True).str.join(", ")

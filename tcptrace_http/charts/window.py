@@ -1,4 +1,4 @@
-"""Bytes of a flow that were sent and not yet acknowledged, over time, and the window that the receiver allows."""
+"""Bytes in flight of a flow over time, and the receive window."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _COLOURS: Final = {"in flight": "#0072b2", "receive window": "#999999"}
 
 
 def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_client") -> alt.LayerChart:
-    """Bytes in flight when a segment was sent, and the window that was offered, in one direction of a flow.
+    """Return the bytes in flight at each segment, and the offered window, in one direction of a flow.
 
-    Where more segments are in an interval than can be drawn, the greatest flight and the least window of it.
+    If an interval has too many segments, its maximum flight and its minimum window are drawn.
 
-    :raises NothingToDraw: the flow has no segments, or they tell neither.
+    :raises NothingToDraw: the flow has no segments, or they show neither value.
     """
     import altair as alt
     import polars as pl
@@ -68,7 +68,7 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
 
 
 def _series(segments: pl.DataFrame, column: str, origin: Any, name: str) -> pl.DataFrame:
-    """The points of a line; of an interval with several the one that tells most, and how many there were."""
+    """Return the points of a line; of several in an interval the extreme one, with their number."""
     import polars as pl
 
     points = segments.select(
@@ -78,7 +78,7 @@ def _series(segments: pl.DataFrame, column: str, origin: Any, name: str) -> pl.D
         segments=pl.lit(1, pl.UInt32),
     )
     if points.height > MARKS_MAX:
-        # One interval fewer, for the last moment has one of its own.
+        # One interval fewer: the last moment has its own.
         width = span(points["time"]) / (MARKS_MAX - 1)
         extreme = pl.col("bytes").arg_max() if column == "flight_bytes" else pl.col("bytes").arg_min()
         points = (
