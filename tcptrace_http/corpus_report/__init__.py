@@ -1,7 +1,7 @@
-"""What a dataset of many captures tells: where most time is lost, what is new, and when it began.
+"""Report on a dataset of many captures: the largest losses, the new findings, and their start.
 
-Findings by detector, host, path and server software over time; notes (severity info) are left out. Trends are
-findings per transaction, so that a busy day is none.
+Findings are counted by detector, host, path and server software over time; notes (severity info) are left
+out. Trends are findings per transaction, so a busy day is no trend.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["GROUPINGS", "CorpusReport", "Trend", "corpus_report"]
 
-#: By what findings are told, and the columns of that.
+#: Groupings of findings, with their columns.
 GROUPINGS: Final = {
     "detector": ("detector",),
     "host": ("host",),
@@ -32,7 +32,7 @@ GROUPINGS: Final = {
 }
 _DAY: Final = "1d"
 _HOUR: Final = "1h"
-#: A dataset of a shorter time is told by hours.
+#: Minimum duration of a dataset that is reported by days instead of hours.
 _DAYS_FROM: Final = timedelta(days=3)
 
 
@@ -42,48 +42,50 @@ class Trend:
 
     detector: str
     host: str
-    #: ``time``, ``findings``, ``lost_ns``, ``transactions``: of each day (or hour) with transactions of the host.
+    #: ``time``, ``findings``, ``lost_ns``, ``transactions`` per day (or hour) with transactions of the host.
     points: pl.DataFrame
     change: Change | None
 
     @property
     def lost_ns(self) -> int:
-        """All the time that was lost."""
+        """Return the total lost time."""
         return int(self.points["lost_ns"].sum())
 
     @property
     def changed_at(self) -> datetime | None:
-        """The day (or hour) of the change."""
+        """Return the day (or hour) of the change."""
         return None if self.change is None else self.points["time"][self.change.at]
 
 
 @dataclass(frozen=True, slots=True)
 class CorpusReport:
-    """All that is told of a dataset."""
+    """Content of a dataset report."""
 
     name: str
     first: datetime | None
     last: datetime | None
-    #: What is new is so from here on.
+    #: Start of the new findings.
     since: datetime | None
-    #: "day" or "hour".
+    #: Unit of time: "day" or "hour".
     every: str
     transactions: int
     elapsed_ns: int
     findings: int
     lost_ns: int
-    #: By the names of ``GROUPINGS``: their columns, ``findings``, ``lost_ns``; the most lost first.
+    #: Groups by name of ``GROUPINGS``: their columns, ``findings``, ``lost_ns``; largest loss first.
     groups: dict[str, pl.DataFrame]
-    #: ``cause``, ``time_ns``: on what all transactions spent their time.
+    #: ``cause``, ``time_ns``: the time of all transactions by cause.
     causes: pl.DataFrame
-    #: ``detector``, ``host``, ``first``, ``findings``, ``lost_ns``: found since then, and never before.
+    #: ``detector``, ``host``, ``first``, ``findings``, ``lost_ns``: findings since the start, never before.
     new: pl.DataFrame
-    #: The most lost first.
+    #: Trends, largest loss first.
     trends: list[Trend]
 
 
 def corpus_report(tables: Tables, *, name: str, since: datetime | timedelta | None = None) -> CorpusReport:
-    """Make the report; ``since`` is a time, or how long before the last transaction. Default: the last day."""
+    """Return the report; ``since`` is a time, or a duration before the last transaction. The default is the last
+    day.
+    """
     traffic = counted_transactions(tables, _HOUR)
     first, last = traffic["first"].min(), traffic["last"].max()
     is_short = first is None or last - first < _DAYS_FROM  # type: ignore[operator]
@@ -115,7 +117,7 @@ def _summed(rows: pl.DataFrame, every: str, columns: Sequence[str], sums: Sequen
 
 
 def _start_of_new(last: datetime | None, since: datetime | timedelta | None, every: str) -> datetime | None:
-    """Give the beginning of a day (or an hour), as all times of counts are."""
+    """Return the start of a day (or an hour), as in all times of counts."""
     if last is None:
         return None
     start = since if isinstance(since, datetime) else last - (since or timedelta(0))
@@ -131,7 +133,7 @@ def _group(findings: pl.DataFrame, columns: Sequence[str]) -> pl.DataFrame:
 
 
 def _new(findings: pl.DataFrame, start: datetime | None) -> pl.DataFrame:
-    """Give what is found since then and was not before: a detector at a host."""
+    """Return the pairs of detector and host that were found after the start and never before."""
     kinds = findings.group_by("detector", "host").agg(
         pl.col("time").min().alias("first"), pl.col("findings", "lost_ns").sum()
     )
@@ -150,7 +152,8 @@ def _trends(findings: pl.DataFrame, traffic: pl.DataFrame) -> list[Trend]:
         points = of_host.join(found.select("time", "findings", "lost_ns"), on="time", how="left").fill_null(0)
         if points.is_empty():
             continue  # of a flow without a transaction there is nothing to compare with
-        # A transaction may have several of a kind: what changes is the share of those that have any.
+        # A transaction may have several findings of a kind; the share of transactions with any is the
+        # changing figure.
         counts = points.select(pl.min_horizontal("findings", "transactions"))["findings"].to_list()
         change = change_point(counts, points["transactions"].to_list())
         trends.append(Trend(str(detector), str(host), points.sort("time"), change))

@@ -1,10 +1,10 @@
-"""The day when something began: the change point of a sequence of counts, each of so many.
+"""Change point of a sequence of counts: the day when a finding began.
 
-The method is the maximum of the likelihood-ratio statistic over all places at which the sequence can be split
-(Hinkley and Hinkley, "Inference about the change-point in a sequence of binomial variables", Biometrika 57, 1970).
-Days differ by more than chance. Therefore the statistic is divided by the dispersion about both shares
-(quasi-likelihood: McCullagh and Nelder, "Generalized Linear Models", 1989, section 4.5). Its tail is then that of
-Student's t, times the number of places (Bonferroni).
+The method is the maximum of the likelihood-ratio statistic over all split points of the sequence (Hinkley and
+Hinkley, "Inference about the change-point in a sequence of binomial variables", Biometrika 57, 1970). Days
+differ by more than chance. Therefore the statistic is divided by the dispersion about both shares
+(quasi-likelihood: McCullagh and Nelder, "Generalized Linear Models", 1989, section 4.5). Its tail is then
+that of Student's t, times the number of split points (Bonferroni).
 """
 
 from __future__ import annotations
@@ -19,28 +19,28 @@ if TYPE_CHECKING:
 
 __all__ = ["Change", "change_point"]
 
-#: Chance of a change where there is none. A report has hundreds of sequences.
+#: Probability of a reported change without a real one. A report has hundreds of sequences.
 SIGNIFICANCE: Final = 0.001
-#: A smaller change is not worth telling, however sure it is.
+#: Minimum ratio of the shares; a smaller change is not reported.
 RATIO_MIN: Final = 1.5
-#: Of fewer days nobody knows how much they differ from each other.
+#: Minimum number of days. Fewer days do not show their variation.
 _LENGTH_MIN: Final = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A change: where it is, and the shares before and after."""
+    """Change: its place, and the shares before and after."""
 
-    #: Index of the first that is of the part after it.
+    #: Index of the first entry after the change.
     at: int
     before: float
     after: float
-    #: Chance of it if nothing had changed.
+    #: Probability of the change without a real one.
     chance: float
 
     @property
     def word(self) -> str:
-        """What became of it."""
+        """Return the word for the change."""
         if self.before == 0:
             return "began"
         if self.after == 0:
@@ -49,9 +49,9 @@ class Change:
 
 
 def change_point(counts: Sequence[int], totals: Sequence[int]) -> Change | None:
-    """Find the most likely change of the share ``counts / totals``; none if chance would make one as large.
+    """Return the most likely change of the share ``counts / totals``; None if chance explains it.
 
-    :raises ValueError: a count is more than its total, or there is nothing to count in.
+    :raises ValueError: a count exceeds its total, or all totals are zero.
     """
     if any(not 0 <= count <= total or total <= 0 for count, total in zip(counts, totals, strict=True)):
         raise ValueError("a count is one of a total")
@@ -77,12 +77,12 @@ def _likelihood_ratio(counts: Sequence[int], totals: Sequence[int], at: int) -> 
 
 
 def _likelihood(count: int, total: int) -> float:
-    """Log-likelihood of a binomial count at its most likely share."""
+    """Return the log-likelihood of a binomial count at its most likely share."""
     return sum(part * log(part / total) for part in (count, total - count) if part)
 
 
 def _dispersion(counts: Sequence[int], totals: Sequence[int], at: int) -> float:
-    """Pearson's chi-square about both shares, per degree of freedom."""
+    """Return Pearson's chi-square about both shares, per degree of freedom."""
     chi_square = 0.0
     for k, n in ((counts[:at], totals[:at]), (counts[at:], totals[at:])):
         share = _share(k, n)
@@ -95,14 +95,16 @@ def _dispersion(counts: Sequence[int], totals: Sequence[int], at: int) -> float:
 
 
 def _tail(ratio: float, dispersion: float, freedom: int) -> float:
-    """Chance of a larger statistic: chi-square with one degree of freedom; Student's t, if it is overdispersed."""
+    """Return the probability of a larger statistic: chi-square with one degree of freedom, or Student's t if
+    overdispersed.
+    """
     if dispersion <= 1:
         return erfc(sqrt(ratio / 2))
     return _student_tail(sqrt(ratio / dispersion), freedom)
 
 
 def _student_tail(t: float, freedom: int) -> float:
-    """Two-sided tail of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
+    """Return the two-sided tail of Student's t (Abramowitz and Stegun, 26.7.3 and 26.7.4)."""
     angle = arc_tangent(t / sqrt(freedom))
     if freedom % 2:
         term, total = cos(angle), cos(angle) if freedom > 1 else 0.0

@@ -1,4 +1,4 @@
-"""What was found in a dataset, counted by whom and when: the queries, each over its columns alone, as a stream."""
+"""Counts of a dataset's findings by place and time: streaming queries, each over its own columns."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ if TYPE_CHECKING:
 
 __all__ = ["KEY", "Tables", "counted_findings", "counted_transactions", "time_by_cause"]
 
-#: What tells the transactions of a dataset apart.
+#: Key of a dataset's transactions.
 KEY: Final = ("flow_id", "transaction")
-#: Characters of a host or path that are kept: captured text has no other end.
+#: Maximum length of a host or path: captured text is unbounded.
 _TEXT_MAX: Final = 128
 _NOTE: Final = "info"
 
 
 class Tables(Protocol):
-    """The tables of a dataset."""
+    """Tables of a dataset."""
 
     def table(self, name: str, /) -> pl.LazyFrame:
-        """Give a table, none of whose rows is read before it is asked for."""
+        """Return a table; its rows are read only on demand."""
 
 
 def counted_transactions(tables: Tables, every: str) -> pl.DataFrame:
-    """Count transactions: ``time``, ``host``, ``transactions``, ``elapsed_ns``, ``first``, ``last``."""
+    """Return the transaction counts: ``time``, ``host``, ``transactions``, ``elapsed_ns``, ``first``, ``last``."""
     import polars as pl
 
     length = (pl.col("end_time") - pl.col("start_time")).dt.total_nanoseconds()
@@ -42,9 +42,10 @@ def counted_transactions(tables: Tables, every: str) -> pl.DataFrame:
 
 
 def counted_findings(tables: Tables, every: str) -> pl.DataFrame:
-    """Count findings (notes are none) by time and by all that tells whose they are.
+    """Return the finding counts without notes, by time and by place.
 
-    ``time``, ``detector``, ``host``, ``path``, ``server_software``, ``findings``, ``lost_ns``.
+    The columns are ``time``, ``detector``, ``host``, ``path``, ``server_software``, ``findings``,
+    ``lost_ns``.
     """
     import polars as pl
 
@@ -63,11 +64,11 @@ def counted_findings(tables: Tables, every: str) -> pl.DataFrame:
         )
         .with_columns(_claimed().alias("lost_ns"))
     )
-    # Only what findings are of is kept: a dataset has many more transactions, flows and captures.
+    # Only the subjects of findings are kept: a dataset has many more transactions, flows and captures.
     transactions = _transactions(tables)
     theirs = transactions.drop("capture").join(findings, on=KEY, how="semi")
     found = findings.join(theirs, on=KEY, how="left")
-    # A finding about several transactions is of their host, if they have only one.
+    # A finding about several transactions belongs to their host, if they have only one.
     for key in ("flow_id", "capture"):
         only = pl.col("host").min() == pl.col("host").max()
         hosts = (
@@ -86,7 +87,9 @@ def counted_findings(tables: Tables, every: str) -> pl.DataFrame:
 
 
 def _transactions(tables: Tables) -> pl.LazyFrame:
-    """Every transaction with its host (of an opaque one its server's address) and the path of its target."""
+    """Return every transaction with its host (for an opaque one its server's address) and the path of its
+    target.
+    """
     import polars as pl
 
     flows = tables.table("flows").select("flow_id", pl.format("{}:{}", "server", "server_port").alias("server"))
@@ -102,7 +105,9 @@ def _transactions(tables: Tables) -> pl.LazyFrame:
 
 
 def _claimed() -> pl.Expr:
-    """What a finding lost that no greater one of its transaction and cause claims too: these add up."""
+    """Return the loss of each finding that no larger finding of the same transaction and cause claims. The
+    losses add up.
+    """
     import polars as pl
 
     is_greatest = pl.col("lost").rank("ordinal", descending=True).over("capture", *KEY, "cause") == 1
@@ -111,7 +116,7 @@ def _claimed() -> pl.Expr:
 
 
 def time_by_cause(tables: Tables) -> pl.DataFrame:
-    """Sum the time of all transactions by what it was spent on: ``cause``, ``time_ns``, the most first."""
+    """Return the time of all transactions by cause: ``cause``, ``time_ns``, largest first."""
     import polars as pl
 
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds()

@@ -1,4 +1,4 @@
-"""The report of a dataset for programs: times are ISO 8601 in UTC, durations integer nanoseconds."""
+"""Dataset report for programs: times are ISO 8601 in UTC, durations integer nanoseconds."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 __all__ = ["document"]
 
-#: It grows when a field changes its meaning.
+#: Version of the report's JSON; incremented when a field changes its meaning.
 REPORT_VERSION: Final = 1
 
 
 def document(report: CorpusReport) -> str:
-    """Give the whole report."""
+    """Return the whole report."""
     return json.dumps(
         {
             "report_version": REPORT_VERSION,

@@ -1,4 +1,4 @@
-"""The report of a dataset as one HTML page: what is new, the trends, and tables that sort and filter."""
+"""Dataset report as one HTML page: the new findings, the trends, and interactive tables."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 __all__ = ["page"]
 
-#: More lines cannot be told apart.
+#: Maximum number of distinguishable lines.
 _LINES: Final = len(trend.COLOURS)
 _ROWS_MAX: Final = 5_000
 
 
 def page(report: CorpusReport) -> str:
-    """Give the whole page.
+    """Return the whole page.
 
-    :raises MissingExtra: what draws charts is not installed.
+    :raises MissingExtra: the chart library is not installed.
     """
     charts = {"trend": _trend_chart(report)} if report.trends else {}
     tables = _tables(report)

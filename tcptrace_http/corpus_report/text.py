@@ -1,4 +1,4 @@
-"""The report of a dataset for a reader at a terminal."""
+"""Dataset report for a terminal."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _TITLES: Final = {"server_software": "server software"}
 
 
 def rendered(report: CorpusReport, *, width: int) -> str:
-    """Give the whole text."""
+    """Return the whole text."""
     return "\n\n".join("\n".join(lines) for lines in _sections(report, width)) + "\n"
 
 

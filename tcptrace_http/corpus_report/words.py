@@ -1,4 +1,4 @@
-"""The sentences that text and page have in common."""
+"""Sentences shared by text and page."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 __all__ = ["change_told", "headline", "shown", "size", "time_told"]
 
-#: What stands for a name that captures do not tell.
+#: Placeholder for a name that the captures do not show.
 _NONE = "-"
 
 
 def headline(report: CorpusReport) -> str:
-    """Say what costs the most."""
+    """Return the largest loss."""
     if not report.transactions:
         return "There is no HTTP and no TLS in this dataset"
     if not report.lost_ns:
@@ -28,7 +28,7 @@ def headline(report: CorpusReport) -> str:
 
 
 def size(report: CorpusReport) -> str:
-    """Say how much there is, and of when."""
+    """Return the size and time range."""
     if report.first is None or report.last is None:
         return f"{counted(report.transactions, 'transaction')}."
     return (
@@ -39,7 +39,7 @@ def size(report: CorpusReport) -> str:
 
 
 def change_told(trend: Trend, every: str) -> str:
-    """Say when it began, or how it changed, per 1,000 transactions."""
+    """Return the start, or the change, per 1,000 transactions."""
     change, at = trend.change, trend.changed_at
     if change is None or at is None:
         return ""
@@ -48,10 +48,10 @@ def change_told(trend: Trend, every: str) -> str:
 
 
 def time_told(time: datetime, every: str) -> str:
-    """Give a day, or an hour of it."""
+    """Return a day, or an hour of it."""
     return f"{time:%Y-%m-%d}" if every == "day" else f"{time:%Y-%m-%d %H:00}"
 
 
 def shown(name: str) -> str:
-    """Give a name, or what stands for none."""
+    """Return a name, or its placeholder."""
     return name or _NONE
