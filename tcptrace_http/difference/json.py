@@ -9,10 +9,10 @@
 ``difference_ns``         left minus right: the sum of ``causes``
 ``headline``              first sentences of the text: amount and reason
 ``model``                 sentences about the basis of a model; empty without an inferred side
-``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: times on critical paths of the
-                          aligned retrievals; ``unaligned`` is the time of one-sided transactions
-``retrievals``            one object per retrieval of either side: ``pair``; for both sides (``left_…``, ``right_…``)
-                          ``retrieval`` (null: the side lacks it), ``url``, ``transactions`` and
+``causes``                ``cause``, ``left_ns``, ``right_ns``, ``difference_ns``: time on critical paths of
+                          the aligned retrievals; ``unaligned`` is the time of one-sided transactions
+``retrievals``            one object per retrieval of either side: ``pair``; for both sides (``left_…``,
+                          ``right_…``) ``retrieval`` (null: the side lacks it), ``url``, ``transactions`` and
                           ``elapsed_ns``; ``difference_ns``, and its ``causes``
 ``transactions``          one object per transaction of either side: ``pair``, its alignment ``how`` (``same``,
                           ``renamed``, ``unnamed``, ``only_left``, ``only_right``), ``method``; for both sides

@@ -1,7 +1,7 @@
-"""The frame that every HTML page has: whole in itself, light and dark, on narrow screens and on paper.
+"""Frame of every HTML page: self-contained, for light and dark, for narrow screens and paper.
 
-It knows nothing of captures or scenarios, so that the analyser's pages and the simulator's are framed by the
-same: each gives its body, and the styles of the parts that only it has.
+The frame knows nothing of captures or scenarios, so the pages of analyser and simulator share it. Each passes
+its body, and the styles of its own parts.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _PAGE: Final = """<!doctype html>
 
 
 def html_page(title: str, body: str, *, style: str = "", scripts: Iterable[str] = ()) -> str:
-    """A page; ``title`` is text, ``body`` HTML, ``style`` what is added to the style sheet of all pages."""
+    """Return a page; ``title`` is text, ``body`` HTML, ``style`` an addition to the common style sheet."""
     return _PAGE.format(
         title=escape(title),
         style=style_of(__name__) + style,
@@ -46,12 +46,12 @@ def html_page(title: str, body: str, *, style: str = "", scripts: Iterable[str] 
 
 @cache
 def style_of(package: str) -> str:
-    """The file ``style.css`` of a package."""
+    """Return the file ``style.css`` of a package."""
     return files(package).joinpath("style.css").read_text(encoding="utf-8")
 
 
 def script_json(value: object) -> str:
-    """JSON that stays inside its script element, in ASCII: file names need not be text."""
+    """Return ASCII JSON that stays inside its script element: file names may have undecodable bytes."""
     import json
 
     return json.dumps(value, separators=(",", ":")).replace("<", "\\u003c")

@@ -1,10 +1,9 @@
-"""What other tools call the things that our columns hold: one data file a tool.
+"""Names of our columns in other tools: one data file per tool.
 
-A file has ``about`` (which tool, which of its outputs) and a list of ``field``: the tool's ``name``, our
-``columns`` (``table.column``), a ``note`` where the meaning differs or where there is no column, and the
-``unit`` the tool prints if it is another than ours. A name with ``{direction}`` stands for two, with each of
-the file's ``directions``; ``{sender}`` and ``{peer}`` are then the client and the server, and the other way
-round.
+A file has ``about`` (the tool and its output) and a list of ``field``: the tool's ``name``, our ``columns``
+(``table.column``), a ``note`` for another meaning or a missing column, and the tool's ``unit`` if it differs.
+A name with ``{direction}`` represents two names, one per entry of ``directions``. ``{sender}`` and ``{peer}``
+are then the client and the server, and the reverse.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ _ROLES: Final = ("client", "server")
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A field of a peer, and which of our columns hold it."""
+    """Field of a peer tool, with our equivalent columns."""
 
     name: str
     columns: tuple[str, ...]
     note: str = ""
-    #: The unit that the peer prints: empty if ours, ``text`` if it is no number.
+    #: Unit of the tool: empty if equal to ours, ``text`` if not a number.
     unit: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Peer:
-    """A tool, what is compared of it, and its fields in its own order."""
+    """Tool with its output and its fields in its own order."""
 
     name: str
     about: str
@@ -44,8 +43,8 @@ class Peer:
 
 @cache
 def peer(name: str) -> Peer:
-    """The fields of one of ``PEERS``."""
-    # Each takes some milliseconds, and every start of the program imports this module.
+    """Return the fields of one of ``PEERS``."""
+    # Each import takes a few milliseconds, and every start of the program imports this module.
     import tomllib
     from importlib.resources import files
 
@@ -66,5 +65,5 @@ def _fields(entry: dict[str, Any], directions: tuple[str, str]) -> Iterator[Fiel
 
 
 def names_for(column: str) -> list[tuple[Peer, Field]]:
-    """The peers' fields that a column (``table.column``) holds."""
+    """Return the tools' fields that a column (``table.column``) holds."""
     return [(tool, field) for tool in map(peer, PEERS) for field in tool.fields if column in field.columns]
