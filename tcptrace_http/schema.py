@@ -903,7 +903,7 @@ _BODIES: Final = Table(
         (
             "previous_frame",
             "u64?",
-            "Frame that completed it: the latest such, or on connections side by side a late one",
+            "Frame that completed it: the latest such, or on parallel connections a late one",
         ),
         ("previous_time", "time?", "Time it was complete"),
         ("previous_has_validator", "bool?", "It had an ETag or Last-Modified"),

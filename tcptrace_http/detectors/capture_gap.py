@@ -65,8 +65,8 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
             pl.col("first_frame").cast(pl.String).fill_null("- (beyond the last)"),
         ),
         remedy=pl.format(
-            "Capture again with {} {} (a larger buffer, a filter) onto a fast disk, and see that it ends with 0"
-            " packets dropped by kernel",
+            "Capture again with {} {} (a larger buffer, a filter) onto a fast disk, and check that it ends"
+            " with 0 packets dropped by kernel",
             pl.lit(TCPDUMP),
             "filter",
         ),

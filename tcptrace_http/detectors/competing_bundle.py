@@ -108,7 +108,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, share: float = SHARE) -> pl.Lazy
             confidence=pl.when(pl.col("lost") > pl.duration()).then(0.7).otherwise(0.9),
             cause=pl.when(pl.col("lost") > pl.duration()).then(pl.lit("send_limited.slow_start")),
             summary=pl.format(
-                "{} of {} to {} {} in slow start while another of the two hosts was as well",
+                "{} of {} to {} {} in slow start at the same time as another one of the two hosts",
                 counted("times", "connection"),
                 "client",
                 "server",

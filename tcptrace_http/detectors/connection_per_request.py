@@ -66,7 +66,7 @@ REMEDY_SERVER: Final = (
     " server.max-keep-alive-requests over 1; applications: HTTP/1.1 with Content-Length or chunked"
 )
 REMEDY_UNUSED: Final = (
-    "both would keep the connection, and the client does not use it: one session or connection pool for"
+    "both ends keep the connection, but the client does not reuse it: use one session or connection pool for"
     " all requests (requests.Session, http.Agent keepAlive, reading bodies to their end)"
 )
 
@@ -121,7 +121,7 @@ def find(
             confidence=pl.lit(0.95),
             cause=pl.lit("setup.handshake"),
             summary=pl.format(
-                "{} opened {} connections to {} port {} for one request each, where one kept open would have done",
+                "{} opened {} connections to {} port {} for one request each; one persistent connection suffices",
                 "client",
                 "connections",
                 "server",

@@ -49,8 +49,8 @@ NEEDS: Final = ("both_directions", "no_gaps", "whole_payload", "pure_acks")
 CAUSES: Final = ("stall.cork_timeout",)
 
 REMEDY: Final = (
-    "Clear TCP_CORK after each message, or send its last part without MSG_MORE (setting TCP_NODELAY pushes what"
-    " is held)"
+    "Clear TCP_CORK after each message, or send its last part without MSG_MORE (setting TCP_NODELAY sends the"
+    " held data)"
 )
 
 

@@ -66,7 +66,7 @@ DELTA_SHARE_MAX: Final = 0.5
 
 REMEDY: Final = (
     "Offer the response as a dictionary (Use-As-Dictionary, RFC 9842) and send the next one as dcz or dcb to"
-    " clients that take it; or move what changes into a response of its own"
+    " clients that take it; or move the changing part into a separate response"
 )
 
 
@@ -115,7 +115,7 @@ def find(
                 milliseconds("lost"),
             ),
             evidence=pl.format(
-                "requests in frames {}; measured with zstd -3 and the response before as prefix",
+                "requests in frames {}; measured with zstd -3 and the previous response as prefix",
                 pl.col("request_frames").list.head(10).cast(pl.List(pl.String)).list.join(", "),
             ),
             remedy=pl.lit(REMEDY),

@@ -57,12 +57,12 @@ LOST_MIN: Final = timedelta(milliseconds=5)
 ROUND_TRIP_SHARE: Final = 0.5
 
 REMEDY_NEVER: Final = (
-    "Let the server answer 100 Continue (RFC 9110, section 10.1.1), or the client leave Expect out"
+    "Let the server answer 100 Continue (RFC 9110, section 10.1.1), or let the client omit Expect"
     " (curl -H 'Expect:', .NET ExpectContinue = false)"
 )
 REMEDY_LATE: Final = (
     "Let the server answer 100 Continue as soon as it has the head, before slow work such as authentication,"
-    " or the client leave Expect out (curl -H 'Expect:')"
+    " or let the client omit Expect (curl -H 'Expect:')"
 )
 
 

@@ -133,7 +133,7 @@ def find(
                 "client",
             ),
             evidence=pl.format(
-                "{} of {} said GOAWAY; GOAWAY, FIN or RST in frames {}{}",
+                "{} of {} sent GOAWAY; GOAWAY, FIN or RST in frames {}{}",
                 "goaways",
                 "times",
                 "shown",

@@ -52,7 +52,7 @@ CAUSES: Final = ("send_limited.h2_connection_window",)
 REMEDY: Final = (
     "{}: a larger window of the connection, by WINDOW_UPDATE of stream 0 (SETTINGS does not change it):"
     " grpc-go {}; Go HTTP2Config.MaxReceiveBufferPerConnection; Node.js session.setLocalWindowSize(); {}Envoy"
-    " initial_connection_window_size; and a connection of its own for a stream that is read slowly"
+    " initial_connection_window_size; and a separate connection for a slowly read stream"
 )
 
 

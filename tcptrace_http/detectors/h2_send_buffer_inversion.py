@@ -58,7 +58,7 @@ LARGER_MIN: Final = 10
 CONFIDENCE_BY_SIZE: Final = 0.5
 REMEDY: Final = (
     "server: net.ipv4.tcp_notsent_lowat=16384 (or TCP_NOTSENT_LOWAT), with bbr and fq, so that the next frame"
-    " is chosen late; small frames (nginx http2_chunk_size 8k); heed the priority field (RFC 9218); client:"
+    " is chosen late; small frames (nginx http2_chunk_size 8k); follow the priority field (RFC 9218); client:"
     " priority: u=0 to u=7 on its requests"
 )
 

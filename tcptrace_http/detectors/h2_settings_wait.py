@@ -52,7 +52,7 @@ LOST_MIN: Final = timedelta(milliseconds=4)
 REMEDY: Final = (
     "client: send the first request behind the preface, without waiting for SETTINGS (RFC 9113, section 3.4);"
     " gRPC clients wait on purpose: keep one channel for all calls and connect ahead of need (grpc-java"
-    " getState(true)); server: SETTINGS as soon as the connection is there"
+    " getState(true)); server: send SETTINGS once the connection is established"
 )
 
 

@@ -54,9 +54,9 @@ LOST_MIN: Final = timedelta(milliseconds=5)
 #: Maximum number of streams that a finding lists.
 STREAMS_SHOWN: Final = 8
 REMEDY: Final = (
-    "find out who drops packets; {}: fq pacing, net.ipv4.tcp_recovery=1 (RACK), tcp_early_retrans=3 and"
-    " tcp_sack=1, so that a loss costs one round trip; HTTP/3 (nginx listen 443 quic), whose streams do not"
-    " stand behind each other's losses; large downloads on a connection of their own"
+    "find the device that drops packets; {}: fq pacing, net.ipv4.tcp_recovery=1 (RACK), tcp_early_retrans=3 and"
+    " tcp_sack=1, so that a loss costs one round trip; HTTP/3 (nginx listen 443 quic), whose streams are"
+    " independent of each other's losses; a separate connection for large downloads"
 )
 
 
@@ -88,7 +88,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .pipe(with_hosts)
         .with_columns(
             summary=pl.format(
-                "{} stood up to {} ms behind a lost segment of the {} with none of {} bytes",
+                "{} waited up to {} ms behind a lost segment of the {} with none of {} bytes",
                 counted("behind", "stream"),
                 ms("longest"),
                 "who",

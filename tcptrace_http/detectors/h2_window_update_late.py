@@ -54,8 +54,8 @@ LOST_MIN: Final = timedelta(milliseconds=20)
 #: Maximum confidence: a slow application and a late library look the same.
 CONFIDENCE_MAX: Final = 0.5
 REMEDY: Final = (
-    "{}: read the bodies of all streams without pause, or reset those that nobody reads; no blocking work in"
-    " the callback that takes data; WINDOW_UPDATE when half of the window is read, at the latest; a window of"
+    "{}: read the bodies of all streams without pause, or reset unread ones; do no blocking work in the data"
+    " callback; send WINDOW_UPDATE at the latest when half of the window is read; a window of"
     " several round trips hides short pauses"
 )
 
@@ -69,7 +69,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     return waited_for_window(tables, CAUSES, room=pl.lit(""), lost_min=lost_min).with_columns(
         confidence=pl.min_horizontal("confidence", pl.lit(CONFIDENCE_MAX)),
         summary=pl.format(
-            "the {} had all that its window {} allowed of the {}, and gave no more for {} ms, {}",
+            "the {} had received the whole window {} of the {}, and sent no WINDOW_UPDATE for {} ms, {}",
             "receiver",
             which,
             "what",

@@ -53,8 +53,8 @@ CONFIDENCE_COMPARED: Final = 0.9
 CONFIDENCE_ALONE: Final = 0.7
 _SLOW: Final = "server.think"
 REMEDY: Final = (
-    "HTTP/2, which answers in any order (nginx: http2 on; Apache httpd: Protocols h2 http/1.1); or a connection"
-    " of its own for what is slow; clients: no pipelining behind dynamic responses"
+    "HTTP/2, which answers in any order (nginx: http2 on; Apache httpd: Protocols h2 http/1.1); or a separate"
+    " connection for slow resources; clients: no pipelining behind dynamic responses"
 )
 
 
@@ -96,8 +96,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min_ns: int = LOST_MIN_NS) 
             confidence=pl.when(pl.col("like").is_not_null()).then(CONFIDENCE_COMPARED).otherwise(CONFIDENCE_ALONE),
             cause=pl.lit("client.head_of_line"),
             summary=pl.format(
-                "the response to {} waited {} ms behind the one to {}, which the server was slow to make;"
-                " {} pipelined requests stood in line",
+                "the response to {} waited {} ms behind the one to {}, which the server made slowly;"
+                " {} pipelined requests waited in line",
                 "target",
                 (pl.col("lost") / 1e6).round(1),
                 "blocking_target",

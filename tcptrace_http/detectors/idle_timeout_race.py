@@ -63,7 +63,7 @@ REMEDY_OF_UNHEEDED: Final = (
     " requests at once"
 )
 REMEDY: Final = (
-    "make the client's idle timeout shorter than the server's by some seconds (nginx upstream"
+    "make the client's idle timeout a few seconds shorter than the server's (nginx upstream"
     " keepalive_timeout below the back end's; Node.js server.keepAliveTimeout, Apache KeepAliveTimeout above"
     " the load balancer's), and repeat idempotent requests at once"
 )

@@ -58,8 +58,8 @@ BYTES_ALLOWED: Final = 14_600
 #: 5681, section 3.1). The first retransmission timeout is one second (RFC 6298).
 SETUP_MAX_NS: Final = 900_000_000
 REMEDY_SMALL: Final = (
-    "Linux: ip route change … initcwnd 10 on the server (the default since 2.6.39; look at ip route show for"
-    " a smaller one); else a newer kernel, appliance or proxy"
+    "Linux: ip route change … initcwnd 10 on the server (the default since 2.6.39; check ip route show for a"
+    " smaller one); or a newer kernel, appliance or proxy"
 )
 REMEDY_LARGE: Final = "Linux: ip route change … initcwnd 10 on the server, or pacing (fq) for the first flight"
 
@@ -132,7 +132,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, segments_allowed: int = SEGMENTS
             )
             .otherwise(
                 pl.format(
-                    "{} port {} began {} with up to {} and had to send {} of them again",
+                    "{} port {} began {} with up to {} and retransmitted {} of them",
                     "server",
                     "server_port",
                     counted("times", "connection"),

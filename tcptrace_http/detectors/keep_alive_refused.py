@@ -155,7 +155,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
             # Without a loss of its own the finding is structure only.
             severity=pl.when(pl.col("lost") <= pl.duration()).then(pl.lit("info")),
             summary=pl.format(
-                "{} port {} closed {} after {}{}, which the requests let go on",
+                "{} port {} closed {} after {}{}, although the requests allowed a persistent connection",
                 "server",
                 "server_port",
                 counted("times", "connection"),
@@ -165,7 +165,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, answered_max: int = ANSWERED_MAX
                 counted("most", "response"),
             ),
             evidence=pl.format(
-                "the response says so on {} of {}; the first FIN or RST is in frames {}{}",
+                "the response announces the close on {} of {}; the first FIN or RST is in frames {}{}",
                 "said_times",
                 "times",
                 "shown",

@@ -49,8 +49,8 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "local_acks").with_columns(
         severity=pl.lit("info"),
         summary=pl.format(
-            "A middlebox near the client acknowledges the data of {}: its ACKs tell nothing of the server or of"
-            " the path behind it.",
+            "A middlebox near the client acknowledges the data of {}: its ACKs do not show the server or the"
+            " path behind it.",
             "of_flows",
         ),
         evidence=pl.format("flow {} first, from frame {}", "flow_min", "first_frame"),

@@ -48,7 +48,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "mid_stream_start").with_columns(
         severity=pl.lit("info"),
         summary=pl.format(
-            "the capture holds no handshake of {}: their windows, segment size and round trip are known less well",
+            "the capture holds no handshake of {}: their windows, segment size and round trip are less certain",
             "of_flows",
         ),
         evidence=pl.format("flow {} first, from frame {}", "flow_min", "first_frame"),

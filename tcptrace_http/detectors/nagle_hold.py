@@ -72,7 +72,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             ms("lost"),
             "what",
         ),
-        evidence=pl.format("frame {} brings the end of one {} and the start of the next", "last_frame", "what"),
+        evidence=pl.format("frame {} has the end of one {} and the start of the next", "last_frame", "what"),
         remedy=pl.lit(REMEDY),
     )
     is_released = pl.col("released_by").is_not_null()

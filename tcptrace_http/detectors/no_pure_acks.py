@@ -51,8 +51,8 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "no_pure_acks").with_columns(
         severity=pl.lit("info"),
         summary=pl.format(
-            "The capture holds no ACK without data of {}: what released a segment, and when data arrived, is not"
-            " known there.",
+            "The capture holds no ACK without data of {}: the release of segments and the arrival of data are"
+            " unknown there.",
             "of_flows",
         ),
         evidence=pl.format("flow {} first, from frame {}", "flow_min", "first_frame"),

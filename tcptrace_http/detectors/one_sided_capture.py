@@ -51,14 +51,14 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "one_sided_capture").with_columns(
         severity=pl.lit("warning"),
         summary=pl.format(
-            "only one direction was captured of {}: of {} what the client sent, of {} what the server sent",
+            "only one direction was captured for {}: of {} the client's packets, of {} the server's packets",
             "of_flows",
             of_client,
             pl.col("flows") - of_client,
         ),
         evidence=pl.format("flow {} first, from frame {}", "flow_min", "first_frame"),
         remedy=pl.format(
-            "Run {} {} at one of the two ends, or mirror both directions of the port; the filter must let both in",
+            "Run {} {} at one of the two ends, or mirror both directions of the port; the filter must accept both",
             pl.lit(TCPDUMP),
             "filter",
         ),

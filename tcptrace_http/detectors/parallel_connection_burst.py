@@ -170,8 +170,8 @@ def find(
                 counted("inflated", "handshake"),
             ),
             evidence=pl.format(
-                "{} connections with SYNs in frames {} to {}; {} of {} segments of the server sent again; {} ms"
-                " over the least in handshakes, {} ms waiting for lost data but for the longest",
+                "{} connections with SYNs in frames {} to {}; {} of {} segments of the server sent again; {}"
+                " ms over the shortest handshake, {} ms of waits for lost data without the longest",
                 "connections",
                 "first_frame",
                 "last_frame",

@@ -99,13 +99,13 @@ def find(
             cause=pl.when("met").then(pl.lit("network.queueing")),
             confidence=pl.when(pl.col("measured_by").cast(pl.String) == "one_way").then(0.9).otherwise(0.8),
             summary=pl.format(
-                "the response {} a queue: its packets took {} ms longer than the path needs, up to {} ms",
+                "the response {} a queue: its mean queueing delay is {} ms, up to {} ms",
                 pl.when("met").then(pl.lit("met")).otherwise(pl.lit("filled")),
                 ms("mean_delay"),
                 ms("most_delay"),
             ),
             evidence=pl.format(
-                "{} ms in frame {}, most in frame {}, {} ms at the end; {}, {}; least round trip {} ms",
+                "{} ms in frame {}, most in frame {}, {} ms at the end; {}, {}; minimum round trip {} ms",
                 ms("first_delay"),
                 "first_frame",
                 "most_frame",

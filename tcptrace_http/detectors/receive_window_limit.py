@@ -51,8 +51,8 @@ LOST_MIN: Final = timedelta(milliseconds=20)
 #: Minimum number of waits. One full window may be chance; a limited response fills its window repeatedly.
 WAITS_MIN: Final = 3
 REMEDY: Final = (
-    "{}: do not set SO_RCVBUF, and let net.ipv4.tcp_rmem (third value) allow twice the path's bandwidth"
-    " times delay; net.ipv4.tcp_window_scaling=1 on both ends and through every middlebox"
+    "{}: do not set SO_RCVBUF, and let net.ipv4.tcp_rmem (third value) allow twice the bandwidth-delay"
+    " product; net.ipv4.tcp_window_scaling=1 on both ends and through every middlebox"
 )
 
 

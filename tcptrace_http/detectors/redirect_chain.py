@@ -62,7 +62,7 @@ LOST_MIN: Final = timedelta(milliseconds=1)
 FOLLOWED_AFTER_MAX: Final = timedelta(milliseconds=100)
 
 REMEDY: Final = (
-    "Link to the last URL, and redirect to it in one step from every other form of it (nginx return 301, Apache"
+    "Link to the final URL, and redirect to it in one step from every other form (nginx return 301, Apache"
     " Redirect permanent); let permanent redirects be cached (Cache-Control: max-age)"
 )
 
@@ -119,7 +119,7 @@ def find(
             severity=severity(),
             confidence=pl.lit(0.95),
             summary=pl.format(
-                "{} before {} was asked for{}: {} ms",
+                "{} before {} was requested{}: {} ms",
                 counted("redirects", "redirect"),
                 "last",
                 pl.when(pl.col("times") > 1).then(pl.format(", {}", times("times"))).otherwise(pl.lit("")),

@@ -58,8 +58,8 @@ HTTP_PORTS: Final = (80, 443, 591, 3128, 8000, 8008, 8080, 8081, 8088, 8443, 888
 #: Maximum number of ports that a finding lists; a scan tries several.
 PORTS_SHOWN: Final = 4
 REMEDY: Final = (
-    "let the server listen there before it is sent traffic (readiness probe, socket activation; nginx listen"
-    " [::]:80 beside listen 80), or take the address out of what the client tries (DNS, upstream max_fails)"
+    "let the server listen before it receives traffic (readiness probe, socket activation; nginx listen"
+    " [::]:80 beside listen 80), or remove the address from the client's list (DNS, upstream max_fails)"
 )
 
 

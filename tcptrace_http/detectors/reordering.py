@@ -93,7 +93,7 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
                 pl.format(", by up to {} ms", ms("latest")).fill_null(""),
             ),
             evidence=pl.format(
-                "{}, first in frame {}; up to {}; {} ms in which nothing else came",
+                "{}, first in frame {}; up to {}; {} ms of silence",
                 times("times"),
                 "first_frame",
                 counted("most_acks", "duplicate ACK"),

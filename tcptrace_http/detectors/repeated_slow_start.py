@@ -110,7 +110,7 @@ def find(
             confidence=pl.lit(0.85),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(
-                "{} of {} to {} began in slow start again, where an earlier one had shown {} in flight",
+                "{} of {} to {} repeated slow start, although an earlier one had shown {} in flight",
                 counted("times", "connection"),
                 "client",
                 "server",

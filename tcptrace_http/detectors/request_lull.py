@@ -81,12 +81,12 @@ IDLE_SHARE_MIN: Final = 0.5
 #: Methods that a client may repeat and therefore pipeline (RFC 9112, section 9.3.2).
 _IDEMPOTENT: Final = ("GET", "HEAD")
 REMEDY: Final = (
-    "HTTP/2, where all requests go at once (nginx: http2 on; Apache httpd: Protocols h2 http/1.1);"
+    "HTTP/2, which sends all requests at once (nginx: http2 on; Apache httpd: Protocols h2 http/1.1);"
     " or several connections in parallel; or fewer objects"
 )
 #: Remedy for pages that already use HTTP/2.
 REMEDY_OF_H2: Final = (
-    "the client waits although HTTP/2 lets all requests go at once: start them together, and name objects early"
+    "the client waits although HTTP/2 allows concurrent requests: start them together, and name objects early"
     " (Link: rel=preload, 103 Early Hints); or fewer objects"
 )
 
@@ -356,7 +356,7 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
         severity=pl.when(is_error).then(pl.lit("error")).otherwise(pl.lit("warning")),
         cause=pl.lit("network.propagation"),
         summary=pl.format(
-            "{} requests of the page {} ({}) each waited for the whole response before, with {} idle for a"
+            "{} requests of the page {} ({}) each waited for the previous response, with {} idle for a"
             " round trip of {} ms",
             "lulls",
             "url",
@@ -370,7 +370,7 @@ def _told(chains: pl.LazyFrame) -> pl.LazyFrame:
             pl.col("requests").list.join(", "),
             pl.when(is_alone)
             .then(pl.lit("no other transaction of the client was in progress"))
-            .otherwise(pl.format("the longest of the chains on {} connections side by side", "connections")),
+            .otherwise(pl.format("the longest of the chains on {} parallel connections", "connections")),
         ),
         remedy=pl.when("is_h2").then(pl.lit(REMEDY_OF_H2)).otherwise(pl.lit(REMEDY)),
     )

@@ -53,7 +53,7 @@ CAUSE: Final = "stall.retransmission_timeout"
 LOST_MIN: Final = timedelta(milliseconds=5)
 REMEDY: Final = (
     "Linux: net.ipv4.tcp_sack=1 on both ends and net.ipv4.tcp_recovery=1 (RACK) on the sender; a lower"
-    " rto_min on the route where the path is short; and find out who drops packets"
+    " rto_min on the route where the path is short; and find the device that drops packets"
 )
 
 
@@ -73,7 +73,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     return rows.with_columns(
         cause=pl.lit(CAUSE),
         summary=pl.format(
-            "the {} stood still for {} ms until the timer of the {} ran out, though more had come behind the loss",
+            "the {} waited {} ms until the retransmission timer of the {} expired, although data behind the"
+            " loss had arrived",
             "what",
             ms("lost"),
             "who",

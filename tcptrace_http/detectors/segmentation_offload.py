@@ -51,8 +51,8 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     return capture_finding(tables["flaws"], "segmentation_offload").with_columns(
         severity=pl.lit("info"),
         summary=pl.format(
-            "{} of {} {} more payload than a segment may, the largest {} bytes: what the capture shows are"
-            " not the segments of the wire",
+            "{} of {} {} more payload than a segment may, the largest {} bytes: the captured packets are not"
+            " the segments on the wire",
             counted("count", "packet"),
             "of_flows",
             by_number("count", "has", "have"),
@@ -60,6 +60,6 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         ),
         evidence=pl.format("flow {} first, frame {}", "flow_min", "first_frame"),
         remedy=pl.lit(
-            "Run ethtool -K INTERFACE gro off lro off tso off gso off on the host that captures, before it does"
+            "Run ethtool -K INTERFACE gro off lro off tso off gso off on the capture host, before the capture"
         ),
     )

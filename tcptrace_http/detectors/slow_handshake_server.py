@@ -105,7 +105,7 @@ def find(
             first_frame=pl.when(is_hello).then("client_hello_frame").otherwise("client_finished_frame"),
             last_frame=pl.when(is_hello).then("server_hello_frame").otherwise("first_application_frame"),
             confidence=pl.lit(0.85),
-            summary=pl.format("the server took {} ms over its part of the TLS handshake", ms("think")),
+            summary=pl.format("the server took {} ms for its part of the TLS handshake", ms("think")),
             evidence=pl.format(
                 "{} ms before the ServerHello in frame {}, {} ms before its Finished; less the round trip: {} ms",
                 ms("before_hello"),

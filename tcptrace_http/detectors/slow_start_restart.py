@@ -75,7 +75,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
                 ms("lost"),
             ),
             evidence=pl.format(
-                "frames {} to {}; ACKs in frames {} released what the window before the idle period had let go",
+                "frames {} to {}; ACKs in frames {} released data that the window before the idle period allowed",
                 "first_frame",
                 "last_frame",
                 pl.col("released_by").cast(pl.List(pl.String)).list.join(", "),

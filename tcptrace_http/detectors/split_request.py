@@ -150,7 +150,7 @@ def _costing(cost: pl.LazyFrame) -> pl.LazyFrame:
         pl.when(is_window)
         .then(
             pl.format(
-                "its head of {} bytes is more than the {} the client could send at once",
+                "its head of {} bytes exceeds the {} that the client could send at once",
                 "head_bytes",
                 counted("pause_segments_before", "segment"),
             )
@@ -195,8 +195,8 @@ def _structure(habit: pl.LazyFrame) -> pl.LazyFrame:
         confidence=pl.lit(0.9),
         severity=pl.lit("info"),
         summary=pl.format(
-            "{} came in {} segments each, where {} would have done: no time lost to it shows here,"
-            " as it does with Nagle's algorithm",
+            "{} came in {} segments each, where {} suffice: no time was lost here, but Nagle's algorithm"
+            " would cost time",
             counted("requests", "request"),
             "segments",
             "needed",

@@ -51,12 +51,12 @@ EVIDENCE: Final = {
     "acknowledged": "it had been acknowledged",
     "dsack": "the receiver reported it by D-SACK",
     "timestamps": "the ACK echoes the timestamp of the original",
-    "original_arrived": "the original came by after it",
+    "original_arrived": "the original passed after it",
     "early_ack": "its ACK came sooner than the path allows",
 }
 REMEDY: Final = (
     "leave net.ipv4.tcp_timestamps, tcp_dsack, tcp_frto and tcp_recovery on at both ends;"
-    " look for delay that jumps (queues, radio links) and for links that reorder"
+    " check for variable delay (queues, radio links) and for reordering links"
 )
 
 
@@ -93,7 +93,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, probes_min: int = PROBES_MIN) ->
             cause=pl.lit(None, dtype=pl.String),
             confidence=pl.max_horizontal("confidence", pl.lit(0.9)),
             summary=pl.format(
-                "the {} sent {} ({} bytes) again that had arrived",
+                "the {} sent {} ({} bytes) again although they had arrived",
                 pl.when(is_response).then(pl.lit("server")).otherwise(pl.lit("client")),
                 counted("segments", "segment"),
                 "bytes",

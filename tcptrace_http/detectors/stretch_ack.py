@@ -108,8 +108,8 @@ def find(tables: Mapping[str, pl.DataFrame], *, stretch_share_min: float = STRET
             confidence=pl.lit(CONFIDENCE),
             cause=pl.lit("send_limited.slow_start"),
             summary=pl.format(
-                "{} of the client's {} ACKs were for more than two segments, and slow start waited for {} round"
-                " trips where {} would have done",
+                "{} of the client's {} ACKs were for more than two segments, and slow start waited for {}"
+                " round trips although {} suffice",
                 "stretch_acks",
                 "acks",
                 "rounds",

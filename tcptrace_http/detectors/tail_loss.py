@@ -59,7 +59,7 @@ PROBE_ROUND_TRIPS: Final = 2
 PROBE_AFTER_MIN_NS: Final = 10_000_000
 REMEDY: Final = (
     "Linux: net.ipv4.tcp_early_retrans=3 (tail-loss probe), tcp_recovery=1 (RACK) and tcp_sack=1 on the"
-    " sender; a lower rto_min on the route where the path is short; and find out who drops packets"
+    " sender; a lower rto_min on the route where the path is short; and find the device that drops packets"
 )
 
 
@@ -79,7 +79,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
         .then(pl.format("frame {} was sent again in frame {}", "original_frame", "resent_frame"))
         .otherwise(
             pl.format(
-                "nothing came between frames {} and {}; {} that the sender numbered never came by",
+                "nothing came between frames {} and {}; {} that the sender numbered never arrived",
                 "first_frame",
                 "resent_frame",
                 counted("skipped_identifications", "packet"),
@@ -89,7 +89,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
     return rows.with_columns(
         cause=pl.lit(CAUSE),
         summary=pl.format(
-            "the end of a flight of the {} was lost, and the {} learnt it only by {} {} ms",
+            "the end of a flight of the {} was lost, and the {} detected the loss only by {} {} ms",
             "what",
             "who",
             how,

@@ -45,7 +45,7 @@ CAUSES: Final = ("setup.tls_handshake",)
 NEEDS: Final = ("both_directions", "handshake", "whole_payload")
 
 REMEDY: Final = (
-    "let the server take a group that the client offers a key for (X25519, X25519MLKEM768: nginx ssl_ecdh_curve,"
+    "let the server accept a group of the client's key shares (X25519, X25519MLKEM768: nginx ssl_ecdh_curve,"
     " Apache SSLOpenSSLConfCmd Groups), or let the client offer the server's group first (curl --curves)"
 )
 

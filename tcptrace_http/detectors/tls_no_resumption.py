@@ -67,7 +67,7 @@ CHAIN_ROUND_TRIPS_MAX: Final = 2
 FRAMES_SHOWN: Final = 8
 REMEDY: Final = (
     "server: nginx ssl_session_cache shared:SSL:10m and ssl_session_tickets on (one ticket key for all machines);"
-    " client: one session or TLS context for all connections, and the session given back"
+    " client: one session or TLS context for all connections, and reuse of its session"
 )
 
 
@@ -135,7 +135,7 @@ def find(
             confidence=pl.lit(0.75),
             cause=pl.lit(CAUSE),
             summary=pl.format(
-                "{} made {} full TLS handshakes with {} port {}{} where it could have resumed an earlier session",
+                "{} made {} full TLS handshakes with {} port {}{} although it could resume an earlier session",
                 "client",
                 "times",
                 "server",
@@ -143,7 +143,7 @@ def find(
                 pl.when(pl.col("server_name") == "").then(pl.lit("")).otherwise(pl.format(" ({})", "server_name")),
             ),
             evidence=pl.format(
-                "ClientHellos in frames {}; {} ms in round trips, {} ms for certificate chains to come",
+                "ClientHellos in frames {}; {} ms in round trips, {} ms for certificate chains",
                 pl.when(pl.col("times") > FRAMES_SHOWN).then(pl.col("shown") + " …").otherwise("shown"),
                 "rounds_ms",
                 "chain_ms",

@@ -100,7 +100,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, late_min: timedelta = LOST_MIN) 
                 ms("late"),
             ),
             evidence=pl.format(
-                "the response begins in frame {}; its first record goes on in frame {}, behind an ACK",
+                "the response begins in frame {}; its first record continues in frame {}, behind an ACK",
                 "response_first_frame",
                 "last_frame",
             ),

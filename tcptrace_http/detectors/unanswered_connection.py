@@ -49,8 +49,8 @@ NEEDS: Final = ("both_directions",)
 GATHERS: Final = (ENDINGS, CONNECTIONS)
 
 REMEDY: Final = (
-    "look for a firewall that drops (let it answer: REJECT with tcp-reset), a full listen queue (nstat"
-    " ListenOverflows) or connection table, and a way back that differs; set a connect timeout in the client"
+    "check for a dropping firewall (let it reject: REJECT with tcp-reset), a full listen queue (nstat"
+    " ListenOverflows) or connection table, and an asymmetric route; set a connect timeout in the client"
 )
 
 

@@ -53,12 +53,12 @@ UNFINISHED: Final = ("unfinished.unanswered", "unfinished.stopped")
 #: Factor between the silence and the usual answer time of a path. A smaller factor allows a late answer.
 POLL_SHARE: Final = 2
 REMEDY: Final = (
-    "find what the server waits for (a lock, a dead back end, a full worker pool) and bound it there (nginx"
+    "find the reason for the server's wait (a lock, a dead back end, a full worker pool) and bound it (nginx"
     " proxy_read_timeout, fastcgi_read_timeout; PHP request_terminate_timeout); give the client a timeout"
 )
 CLOSED_REMEDY: Final = (
-    "read the server's error log of that moment (a worker that crashed, return 444, a filter of requests), and"
-    " look at what stands between: a proxy without a back end resets so, too"
+    "read the server's error log of that moment (a worker that crashed, return 444, a filter of requests),"
+    " and check the devices in between: a proxy without a back end also resets"
 )
 
 

@@ -63,7 +63,7 @@ GATHERS: Final = (BODIES, FLAWS)
 REMEDY: Final = (
     "Let the client keep the object and ask with If-None-Match or If-Modified-Since (a browser's cache,"
     " requests-cache, nginx proxy_cache_revalidate on); on the server Cache-Control: max-age (nginx expires)"
-    " saves even the question"
+    " avoids even the conditional request"
 )
 
 

@@ -51,12 +51,12 @@ CAUSES: Final = ("unfinished.undelivered",)
 #: with options.
 FULL_MIN: Final = 1200
 REMEDY: Final = (
-    "capture on both ends to see where the packets vanish (a route that changed, a firewall or NAT that forgot"
-    " the connection, a dead link)"
+    "capture on both ends to see where the packets vanish (a changed route, a firewall or NAT without the"
+    " connection's state, a dead link)"
 )
 PATH_MTU_REMEDY: Final = (
     "clamp the MSS on the path (iptables -t mangle -A FORWARD -p tcp --tcp-flags SYN,RST SYN -j TCPMSS"
-    " --clamp-mss-to-pmtu), let ICMP fragmentation needed through, or let the sender probe (PLPMTUD: Linux"
+    " --clamp-mss-to-pmtu), allow ICMP fragmentation needed, or let the sender probe (PLPMTUD: Linux"
     " net.ipv4.tcp_mtu_probing=1)"
 )
 

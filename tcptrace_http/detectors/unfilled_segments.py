@@ -109,7 +109,7 @@ def find(
                 pl.col("extra") * HEADER_BYTES,
             ),
             evidence=pl.format(
-                "{} bytes in {} segments, {} would have done; the first response starts in frame {}",
+                "{} bytes in {} segments, {} suffice; the first response starts in frame {}",
                 "message_bytes",
                 "segments",
                 pl.col("segments").cast(pl.Int64) - pl.col("extra"),

@@ -50,7 +50,7 @@ NEEDS: Final = ("both_directions", "handshake", "pure_acks")
 #: Minimum loss. An application that reads at full speed closes its window for shorter times.
 LOST_MIN: Final = timedelta(milliseconds=10)
 REMEDY: Final = (
-    "let the client's application read sooner (a thread of its own, larger reads); do not set SO_RCVBUF, so that"
+    "let the client's application read sooner (a separate thread, larger reads); do not set SO_RCVBUF, so that"
     " Linux tunes the buffer up to net.ipv4.tcp_rmem; proxies: larger proxy_buffers"
 )
 REMEDY_OF_REQUESTS: Final = (
@@ -90,7 +90,7 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
                 .then(pl.lit(" until the connection or the capture ended"))
                 .when(pl.col("unheard").is_null())
                 .then(pl.lit(""))
-                .otherwise(pl.format(", {} ms of it because its opening was not heard of", ms("unheard"))),
+                .otherwise(pl.format(", {} ms of it because the window update was lost", ms("unheard"))),
             ),
             evidence=pl.format(
                 "{}; first closed in frame {}, {} frame {}; {}",
