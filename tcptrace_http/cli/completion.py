@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import click
 from click.shell_completion import CompletionItem
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    import click
-
-__all__ = ["claim_names", "files", "fixes", "names_to_explain", "parts_of_simulations", "sides"]
+__all__ = ["claim_names", "files", "fixes", "names_to_explain", "part_of_simulation", "sides"]
 
 
 def files(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -61,12 +60,12 @@ def names_to_explain(context: click.Context, parameter: click.Parameter, incompl
     return [CompletionItem(name) for name in sorted(names) if name.startswith(incomplete)]
 
 
-def parts_of_simulations(
-    kind: str,
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
-    """Return a completion of the names of a kind, with their descriptions."""
+def part_of_simulation(
+    option: str, kind: str, *, about: str, name: str | None = None, multiple: bool = False
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Declare an option that takes the name of a strategy, page, network, stack or TLS (``kind``)."""
 
-    def of_kind(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    def names(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
         del context, parameter
         from reference_sim import catalogue
 
@@ -76,4 +75,5 @@ def parts_of_simulations(
             if entry.kind == kind and entry.name.startswith(incomplete)
         ]
 
-    return of_kind
+    declared = (option,) if name is None else (option, name)
+    return click.option(*declared, metavar="NAME", multiple=multiple, shell_complete=names, help=about)

@@ -8,20 +8,22 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tcptrace_http.cli.completion import parts_of_simulations
+from tcptrace_http.cli.completion import part_of_simulation
 from tcptrace_http.cli.output import write
 from tcptrace_http.cli.progress import ReproductionProgress
 from tcptrace_http.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from reference_sim.reproduction.baselines import Row
+    from reference_sim.reproduction.claim import Claim
     from reference_sim.reproduction.conclusion import Conclusion
     from reference_sim.reproduction.experiment import Effort
     from reference_sim.reproduction.runner import Outcome
     from reference_sim.reproduction.substitution import Substitution
     from reference_sim.reproduction.work import Failure
+    from tcptrace_http.report.grid import Heading
 
 __all__ = ["reproduce"]
 
@@ -66,18 +68,12 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     help=f"Where pages, tables, charts and what was measured are written. Default: {_DEFAULT_FOLDER}, with another"
     " stack or network with its name behind.",
 )
-@click.option(
+@part_of_simulation(
     "--stack",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("stack"),
-    help="Judge the claims with this TCP in place of the papers'; what a claim is about stays.",
+    "stack",
+    about="Judge the claims with this TCP in place of the papers'; what a claim is about stays.",
 )
-@click.option(
-    "--network",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("network"),
-    help="Judge the claims on this network in place of the papers'.",
-)
+@part_of_simulation("--network", "network", about="Judge the claims on this network in place of the papers'.")
 @click.option(
     "--captures",
     metavar="DIR",
@@ -297,12 +293,20 @@ def _list(format_name: str) -> None:
         ]
         click.echo(json.dumps(rows, indent=2, ensure_ascii=False))
         return
+    for paper in PAPERS.values():
+        table = _claim_table([(one, ()) for one in claims().values() if one.paper == paper], (), _WIDTH - 2)
+        click.echo("\n".join([paper, *(f"  {line}" for line in table), ""]))
+
+
+def _claim_table(
+    rows: Iterable[tuple[Claim, Sequence[str]]], headings: Sequence[Heading], width: int = _WIDTH
+) -> list[str]:
+    """Lay out one line per claim: its number, the cells of these headings, its place in the paper, its subject."""
     from tcptrace_http.report.grid import Heading, grid
 
-    for paper in PAPERS.values():
-        table = [(one.id, one.where, one.system) for one in claims().values() if one.paper == paper]
-        headings = (Heading("claim"), Heading("where", is_elastic=True), Heading("what", is_elastic=True))
-        click.echo("\n".join([paper, *(f"  {line}" for line in grid(headings, table, _WIDTH - 2)), ""]))
+    ends = (Heading("where", is_elastic=True), Heading("what", is_elastic=True))
+    cells = [(claim.id, *of_claim, claim.where, claim.system) for claim, of_claim in rows]
+    return grid((Heading("claim"), *headings, *ends), cells, width)
 
 
 def _as_text(outcomes: Sequence[Outcome]) -> str:
@@ -312,59 +316,38 @@ def _as_text(outcomes: Sequence[Outcome]) -> str:
     from reference_sim.reproduction.report.tables import counts
     from reference_sim.reproduction.report.words import certainty
     from reference_sim.reproduction.verdict import Verdict
-    from tcptrace_http.report.grid import Heading, grid
+    from tcptrace_http.report.grid import Heading
 
-    headings = (
-        Heading("claim"),
-        Heading("verdict"),
-        Heading("same", is_number=True),
-        Heading("shape", is_number=True),
-        Heading("not", is_number=True),
-        Heading("where", is_elastic=True),
-        Heading("what", is_elastic=True),
-    )
+    figures = (Heading(name, is_number=True) for name in ("same", "shape", "not"))
     rows = []
     reasons: list[str] = []
     for outcome in outcomes:
         of = counts([one.verdict for one in outcome.judgement.comparisons])
         claim, judgement = outcome.claim, outcome.judgement
-        rows.append((claim.id, str(judgement.verdict), *map(str, of.values()), claim.where, claim.system))
+        rows.append((claim, (str(judgement.verdict), *map(str, of.values()))))
         if judgement.verdict is Verdict.NOT_REPRODUCED:
             reasons += ["", *textwrap.wrap(f"{claim.id}: {judgement.remarks}", _WIDTH, subsequent_indent="  ")]
     total = counts([one.judgement.verdict for one in outcomes])
     score = ", ".join(f"{count} {verdict}" for verdict, count in total.items())
     unsure = [f"{one.claim.id}, {certainty(one)}" for one in outcomes if one.is_uncertain]
-    return "\n".join([*grid(headings, rows, _WIDTH), "", score, *unsure, *reasons])
+    table = _claim_table(rows, (Heading("verdict"), *figures))
+    return "\n".join([*table, "", score, *unsure, *reasons])
 
 
 def _as_holding(outcomes: Sequence[Outcome]) -> str:
     """Return, for another stack or network, whether the conclusion of each claim holds, by signs and orders."""
     from reference_sim.reproduction.conclusion import Holding, conclusion
-    from tcptrace_http.report.grid import Heading, grid
+    from tcptrace_http.report.grid import Heading
 
-    headings = (
-        Heading("claim"),
-        Heading("conclusion"),
-        Heading("kept", is_number=True),
-        Heading("of", is_number=True),
-        Heading("where", is_elastic=True),
-        Heading("what", is_elastic=True),
-    )
+    headings = (Heading("conclusion"), Heading("kept", is_number=True), Heading("of", is_number=True))
     found = [conclusion(one.judgement.comparisons) for one in outcomes]
     rows = [
-        (
-            one.claim.id,
-            "could not run" if one.failures else str(of.holding),
-            str(of.kept),
-            str(of.asked),
-            one.claim.where,
-            one.claim.system,
-        )
+        (one.claim, ("could not run" if one.failures else str(of.holding), str(of.kept), str(of.asked)))
         for one, of in zip(outcomes, found, strict=True)
     ]
     ran = [of.holding for one, of in zip(outcomes, found, strict=True) if not one.failures]
     score = ", ".join(f"{ran.count(one)} {one}" for one in Holding)
-    return "\n".join([*grid(headings, rows, _WIDTH), "", score])
+    return "\n".join([*_claim_table(rows, headings), "", score])
 
 
 def _as_json(outcomes: Sequence[Outcome]) -> str:

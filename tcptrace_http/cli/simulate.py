@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tcptrace_http.cli.completion import claim_names, files, parts_of_simulations
+from tcptrace_http.cli.completion import claim_names, files, part_of_simulation
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import SimulationProgress
 from tcptrace_http.output_file import errors_kept, replacing
@@ -23,43 +23,15 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 @click.command()
-@click.option(
-    "--strategy",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("strategy"),
-    help="How the page is retrieved.",
+@part_of_simulation("--strategy", "strategy", about="How the page is retrieved.")
+@part_of_simulation(
+    "--page", "page", about="What is retrieved. Default, as of all that follow: what the strategy's paper has."
 )
-@click.option(
-    "--page",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("page"),
-    help="What is retrieved. Default, as of all that follow: what the strategy's paper has.",
-)
-@click.option(
-    "--network",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("network"),
-    help="What lies between client and server.",
-)
-@click.option(
-    "--stack",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("stack"),
-    help="The TCP of both ends.",
-)
-@click.option(
-    "--server-stack",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("stack"),
-    help="The TCP of the server, where it is another.",
-)
+@part_of_simulation("--network", "network", about="What lies between client and server.")
+@part_of_simulation("--stack", "stack", about="The TCP of both ends.")
+@part_of_simulation("--server-stack", "stack", about="The TCP of the server, where it is another.")
 @click.option("--think", metavar="DURATION", help="The reader's pause between two visits: 3s, 500ms.")
-@click.option(
-    "--tls",
-    metavar="NAME",
-    shell_complete=parts_of_simulations("tls"),
-    help="TLS of the connections, by name. Default: none.",
-)
+@part_of_simulation("--tls", "tls", about="TLS of the connections, by name. Default: none.")
 @click.option(
     "--scenario", "file", metavar="FILE", shell_complete=files, help="A scenario in TOML, in place of all these."
 )

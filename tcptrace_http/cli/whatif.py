@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from tcptrace_http.cli.chart_file import check_chart_file, save_chart
-from tcptrace_http.cli.completion import files, fixes, parts_of_simulations
+from tcptrace_http.cli.completion import files, fixes, part_of_simulation
 from tcptrace_http.cli.key_log import key_log_option
 from tcptrace_http.cli.output import check_outputs, write
 from tcptrace_http.cli.progress import Working
@@ -33,13 +33,12 @@ _WIDTH: Final = 80
     shell_complete=fixes,
     help="A fix, also NAME+NAME for both; repeatable; all. Default: all that change anything.",
 )
-@click.option(
+@part_of_simulation(
     "--strategy",
-    "strategy_names",
+    "strategy",
+    about="Another way to fetch the page; repeatable; all. Default: all.",
+    name="strategy_names",
     multiple=True,
-    metavar="NAME",
-    shell_complete=parts_of_simulations("strategy"),
-    help="Another way to fetch the page; repeatable; all. Default: all.",
 )
 @click.option("--rtt", metavar="DURATION", help='Another round trip, such as "100 ms".')
 @click.option("--rate", metavar="RATE", help='Another rate of the path, such as "1.5 Mb/s".')
