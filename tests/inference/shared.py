@@ -5,21 +5,13 @@
 
 from __future__ import annotations
 
-import argparse
 import random
-from collections import Counter
-from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-from reference_sim.networks import path
 from reference_sim.page import Constant, Page, objects_of
 from reference_sim.scenario import Record, Scenario
-from reference_sim.simulation import simulate
-from reference_sim.workloads import retrieval, tap_at
-from tests.inference.validation import ENDS, inference_of, judged
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+from reference_sim.workloads import retrieval
+from tests.inference.sessions import MS, captured_at_both_ends, print_judgements, random_path
 
 STRATEGIES: Final = (
     "http10-ttcp",
@@ -31,8 +23,6 @@ STRATEGIES: Final = (
     "http10-etcp-html-pre",
 )
 STACKS: Final = ("reno", "newreno", "bsd-4.4", "netbsd-1.2.1", "linux-2.0")
-_MS: Final = 10**6
-_CLOCK: Final = 10**9
 _RATE: Final = (500_000, 20_000_000)
 _DELAY_MS: Final = (5, 200)
 _DOCUMENT: Final = (3_000, 40_000)
@@ -44,7 +34,7 @@ _PAUSE_MS: Final = (500, 5_000)
 def random_session(seed: int) -> tuple[Scenario, str]:
     """Return a page and its second visit by one of the strategies, captured at both ends; the strategy."""
     draw = random.Random(seed)
-    where = path("random", rate=draw.randint(*_RATE), delay=draw.randint(*_DELAY_MS) * _MS)
+    where = random_path(draw, _RATE, _DELAY_MS)
     name = draw.choice(STRATEGIES)
     sizes = [draw.randint(*_IMAGE) for _ in range(draw.randint(*_IMAGES))]
     is_etcp = "etcp" in name
@@ -54,42 +44,14 @@ def random_session(seed: int) -> tuple[Scenario, str]:
         page=Page(name="random", objects=objects_of(draw.randint(*_DOCUMENT), *sizes)),
         network=where,
         client_stack=draw.choice(STACKS),
-        processing=Constant(value=draw.choice((0, draw.randint(1, 30) * _MS))),
-        parse=draw.choice((0, draw.randint(1, 4) * _MS)),
-        think=Constant(value=draw.randint(*_PAUSE_MS) * _MS),
+        processing=Constant(value=draw.choice((0, draw.randint(1, 30) * MS))),
+        parse=draw.choice((0, draw.randint(1, 4) * MS)),
+        think=Constant(value=draw.randint(*_PAUSE_MS) * MS),
         record=Record(),
         seed=seed,
     )
-    (browser,) = made.browsers
-    return replace(
-        made,
-        browsers=(replace(browser, start=draw.randint(0, _CLOCK)),),
-        taps=(tap_at(where, "client"), tap_at(where, "server")),
-    ), name
-
-
-def told(seeds: Iterable[int]) -> Iterator[tuple[int, str, str, str]]:
-    """Yield seed, end, true strategy and outcome: exact, alike, assumed or wrong."""
-    for seed in seeds:
-        scenario, name = random_session(seed)
-        run = simulate(scenario)
-        for at in ENDS:
-            figure = inference_of(run, at, session=True).figure("browser.strategy")
-            yield seed, at, name, judged(figure, name)
-
-
-def main() -> None:
-    """Print the counts of each outcome, and the wrong inferences."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sessions", type=int, default=50)
-    parser.add_argument("--seed", type=int, default=0)
-    options = parser.parse_args()
-    found = list(told(range(options.seed, options.seed + options.sessions)))
-    for each in found:
-        if each[-1] == "wrong":
-            print(*each)
-    print(dict(Counter(how for *_, how in found)))
+    return captured_at_both_ends(made, draw), name
 
 
 if __name__ == "__main__":
-    main()
+    print_judgements(__doc__, random_session, "browser.strategy")

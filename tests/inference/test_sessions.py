@@ -20,7 +20,7 @@ from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import NEEDED_TABLES, Inference, infer
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.inference.report import as_toml
-from tests.inference.restarts import policies_told
+from tests.inference.restarts import judged_policies
 
 if TYPE_CHECKING:
     from reference_sim.plan import Visit
@@ -237,7 +237,7 @@ def test_what_servers_are_known_for_stands_where_nothing_shows_nagles_algorithm(
 @pytest.mark.slow
 def test_what_idle_times_did_to_the_window_is_told_where_it_shows():
     sessions = 60
-    told = policies_told(range(2000, 2000 + sessions))
+    told = judged_policies(range(2000, 2000 + sessions))
     # If one end has a short RTO, the other end cannot distinguish a reset of cwnd from a decay.
     assert told["wrong"] <= 0.02 * told.total()
     assert told["exact"] + told["alike"] >= 0.6 * told.total()

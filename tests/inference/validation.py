@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import argparse
-import site
 from collections import Counter
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
 from multiprocessing import get_context
-from pathlib import Path
 from statistics import median
 from time import process_time
 from typing import TYPE_CHECKING, Final
@@ -74,10 +72,8 @@ def outcomes(seeds: Iterable[int], *, jobs: int = 1) -> Iterator[Outcome]:
         for seed in seeds:
             yield from _of_seed(seed)
         return
-    # Threads of polars do not survive a fork. A spawned process lacks pytest's import path, so the path is
-    # passed on.
-    root = str(Path(__file__).parents[2])
-    with ProcessPoolExecutor(jobs, get_context("spawn"), site.addsitedir, (root,)) as pool:
+    # Threads of a table library do not survive a fork.
+    with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
         for both in pool.map(_of_seed, seeds, chunksize=4):
             yield from both
 
