@@ -1,6 +1,7 @@
 """Substituted stack or network in a claim's scenarios: the claim's subject stays, all else is the user's."""
 
 from dataclasses import replace
+from math import isfinite
 
 import pytest
 
@@ -68,6 +69,16 @@ def test_a_claim_that_a_network_has_no_place_for_is_told_and_the_others_go_on(tm
         )
     assert "no place for 'hub'" in refused.failures[0].error
     assert not fine.failures
+
+
+def test_a_request_that_another_stack_never_sends_is_infinitely_late(tmp_path):
+    with Store(tmp_path) as store:
+        (outcome,) = reproduce([experiments()["G11"]], store=store, effort=QUICK, substitution=LINUX)
+    assert not outcome.failures
+    ours = {one.what: one.ours.value for one in outcome.judgement.comparisons}
+    assert ours["lines of Figure 4.2: connections, http10-serial"] == 15
+    assert ours["pause between requests 15 and 16, http10-serial"] == float("-inf")
+    assert all(isfinite(of) for what, of in ours.items() if "15 and 16, http10-serial" not in what)
 
 
 def figure(published, ours, *, unit="ms", neutral=None):
