@@ -19,8 +19,8 @@ from reference_sim.papers.eggert_1999.bundles import (
     Transport,
     accesses,
     measure,
-    network_of,
     page_of,
+    page_run,
     quantity,
     stack_of,
 )
@@ -97,14 +97,9 @@ def _acks(_: Effort) -> Iterator[Run]:
         for kind, (sharing, is_delayed) in _ACKS.items():
             # Longer than any ACK delay: this comparison excludes timeouts.
             stack = stack_of(sharing, least_timeout_ns=_S)
-            made = accesses(
-                strategy=_SHARED,
-                page=page_of(page),
-                network=network_of(Situation.MODEL),
-                stack=_delayed(stack) if is_delayed else stack,
-            )
-            scenario = replace(made, record=Record(packets=True))
-            yield Run(label=_ack_label(page, kind), scenario=scenario, measure=_again)
+            made = page_run(_ack_label(page, kind), _SHARED, page, stack=_delayed(stack) if is_delayed else stack)
+            recorded = replace(made.scenario, record=Record(packets=True))
+            yield replace(made, scenario=recorded, measure=_again)
 
 
 def _judge_acks(results: Results) -> Judgement:
@@ -142,13 +137,7 @@ def _page_label(page: str, kind: str) -> str:
 def _aggressive(_: Effort) -> Iterator[Run]:
     for page in _MANY:
         yield Cell(page=page, situation=Situation.NETWORK, transport=Transport.FAIR).run()
-        scenario = accesses(
-            strategy=_TWO_CONNECTIONS,
-            page=page_of(page),
-            network=network_of(Situation.NETWORK),
-            stack=stack_of(Sharing.NONE),
-        )
-        yield Run(label=_page_label(page, _TWO), scenario=scenario, measure=measure)
+        yield page_run(_page_label(page, _TWO), _TWO_CONNECTIONS, page, situation=Situation.NETWORK)
 
 
 def _judge_aggressive(results: Results) -> Judgement:

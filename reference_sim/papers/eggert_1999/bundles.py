@@ -55,6 +55,7 @@ __all__ = [
     "measure",
     "network_of",
     "page_of",
+    "page_run",
     "quantity",
     "stack_of",
 ]
@@ -191,6 +192,24 @@ def accesses(*, strategy: Strategy, page: Page, network: Network, stack: Stack) 
     )
     servers = tuple(replace(server, sizes_include_heads=True) for server in made.servers)
     return replace(made, servers=servers, taps=())
+
+
+def page_run(
+    label: str,
+    strategy: Strategy,
+    page: str,
+    *,
+    situation: Situation = Situation.MODEL,
+    stack: Stack | None = None,
+) -> Run:
+    """A page fetched by a strategy; by default over connections of the paper's Reno that share nothing."""
+    made = accesses(
+        strategy=strategy,
+        page=page_of(page),
+        network=network_of(situation),
+        stack=stack_of(Sharing.NONE) if stack is None else stack,
+    )
+    return Run(label=label, scenario=made, measure=measure)
 
 
 def stack_of(

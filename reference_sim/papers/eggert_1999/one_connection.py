@@ -4,28 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from reference_sim.papers.eggert_1999.bundles import (
-    PAGES,
-    Bars,
-    Cell,
-    Situation,
-    Transport,
-    accesses,
-    measure,
-    network_of,
-    page_of,
-    quantity,
-    stack_of,
-)
+from reference_sim.papers.eggert_1999.bundles import PAGES, Bars, Cell, Situation, Transport, page_run, quantity
 from reference_sim.papers.eggert_1999.compared import compared
 from reference_sim.plan import HttpVersion
-from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
+from reference_sim.reproduction.experiment import Experiment
 from reference_sim.reproduction.verdict import Judgement, judged
-from reference_sim.stack import Sharing
 from reference_sim.strategy import Discovery, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from reference_sim.reproduction.experiment import Effort, Results, Run
 
 __all__ = ["SECTION_6_1"]
 
@@ -49,13 +38,7 @@ def _label(page: str) -> str:
 def _runs(_: Effort) -> Iterator[Run]:
     for page in PAGES:
         yield Cell(page=page, situation=Situation.MODEL, transport=Transport.FAIR).run()
-        scenario = accesses(
-            strategy=_PIPELINED,
-            page=page_of(page),
-            network=network_of(Situation.MODEL),
-            stack=stack_of(Sharing.NONE),
-        )
-        yield Run(label=_label(page), scenario=scenario, measure=measure)
+        yield page_run(_label(page), _PIPELINED, page)
 
 
 def _judge(results: Results) -> Judgement:
