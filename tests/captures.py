@@ -107,13 +107,14 @@ def clean_exchange(exchanges: int = 1, **of_connection: object) -> list[Record]:
     return connection.records
 
 
-def stalled_exchange(stall: int = 180 * MILLISECOND) -> list[Record]:
-    """Return a response whose headers form a short first segment; the body waits for their delayed ACK."""
+def stalled_exchange(stall: int = 180 * MILLISECOND, *, fields: bytes = b"") -> list[Record]:
+    """Headers (with ``fields``) in a short first segment. The body waits for the client's delayed ACK of them."""
     connection = Connection()
     connection.open()
     body = b"x" * 1000
     connection.from_client(REQUEST, PSH | ACK, after=MILLISECOND)
-    connection.from_server(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n", PSH | ACK, after=2 * MILLISECOND)
+    head = b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n" + fields + b"\r\n"
+    connection.from_server(head, PSH | ACK, after=2 * MILLISECOND)
     connection.from_client(after=stall)
     connection.from_server(body, PSH | ACK, after=MILLISECOND)
     connection.from_client(after=20_000)

@@ -111,7 +111,7 @@ class _Report:
         yield from self._prose(_sentence(worst["summary"]))
         yield from self._flows_of(rows)
         yield from self._prose(_sentence(worst["remedy"]), label="Change: ")
-        yield from self._prose("; ".join(_settings(group)), label="Settings: ")
+        yield from self._prose(_listed(_settings(group)), label="Settings: ")
         yield from self._prose(worst["reference"], label="See: ")
         # The address has its own line: a wrapped address cannot be opened.
         yield f"{_INDENT}  {detector_page(group.detector)}"
@@ -418,6 +418,11 @@ def _settings(group: FindingGroup) -> tuple[str, ...]:
     """Return the settings of the captured server software; other servers are too many."""
     software = group.findings["server_software"].drop_nulls()
     return settings_for_all(group.detector, software.unique(maintain_order=True)) if software.len() else ()
+
+
+def _listed(settings: Iterable[str]) -> str:
+    """The settings in a row; one that ends with a semicolon, as nginx's do, has no second one."""
+    return "; ".join(setting.removesuffix(";") for setting in settings)
 
 
 def _lost(rows: list[dict[str, Any]]) -> int:

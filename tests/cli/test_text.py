@@ -22,6 +22,14 @@ def test_finding_links_to_the_page_of_its_detector_on_a_line_of_its_own(cli, sta
     assert detector_page("short-initial-segment") in lines
 
 
+def test_settings_that_end_with_a_semicolon_are_listed_with_one(cli, tmp_path):
+    capture = tmp_path / "nginx.pcap"
+    capture.write_bytes(pcap(stalled_exchange(fields=b"Server: nginx/1.22.1\r\n")))
+    text = " ".join(cli("analyze", capture).out.decode().split())
+    assert "Settings: nginx: tcp_nodelay on; nginx: sendfile on; tcp_nopush on; nginx: postpone_output" in text
+    assert ";;" not in text
+
+
 @pytest.mark.parametrize("width", [80, 100, 132])
 def test_every_line_fits_the_terminal(cli, stalled, width, monkeypatch):
     monkeypatch.setenv("COLUMNS", str(width))
