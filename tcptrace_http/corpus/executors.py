@@ -6,6 +6,7 @@ workers is set aside with the error :class:`WorkerKilled`.
 
 from __future__ import annotations
 
+import pickle
 import signal
 import subprocess
 import sys
@@ -291,11 +292,13 @@ def serve(number: int) -> None:
     is_last = False
     while not is_last:
         try:
-            function, args, kwargs = connection.recv()
+            call = connection.recv_bytes()
         except EOFError:
             return
         result, error = None, None
         try:
+            # It comes from the process that started this one. Its modules are imported here.
+            function, args, kwargs = pickle.loads(call)  # noqa: S301
             result = function(*args, **kwargs)
         except Exception as caught:  # noqa: BLE001 -- it is raised again where the result is asked for
             error = caught

@@ -6,6 +6,7 @@ import sys
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -48,6 +49,15 @@ def test_an_error_that_cannot_be_pickled_is_told_in_words(processes):
 def test_a_function_that_cannot_be_pickled_is_an_error(processes):
     (done,) = map_units(lambda number: number, [7], processes)
     assert "pickle" in str(done.error)
+
+
+def test_a_function_that_workers_cannot_import_is_an_error(processes, monkeypatch):
+    absent = ModuleType("absent")
+    exec("def double(number): return 2 * number", absent.__dict__)
+    monkeypatch.setitem(sys.modules, "absent", absent)
+    (done,) = map_units(absent.double, [7], processes)
+    assert str(done.error) == "No module named 'absent'"
+    assert done.kills == 0
 
 
 def test_a_unit_whose_worker_is_killed_is_done_by_another(processes, tmp_path):
