@@ -8,8 +8,8 @@ use trace_model::{AnomalyKind, Mark};
 use crate::ended::EndedStreams;
 use crate::facts::Facts;
 use crate::frame::{Header, Kind};
-use crate::reader::{Event, FrameStart, SkippedBytes};
-use crate::side::{OpenBlock, Side};
+use crate::reader::{Begun, Event, Skipped};
+use crate::side::{OpenBlock, Side, Sides};
 use crate::stream::{Oldest, Stream};
 use crate::window::Window;
 
@@ -19,8 +19,7 @@ const STREAMS_MAX: usize = 4096;
 /// Reader of one flow's frames.
 #[derive(Debug)]
 pub struct Connection {
-    pub(crate) client: Side,
-    pub(crate) server: Side,
+    pub(crate) sides: Sides,
     /// Open streams, boxed: a map leaf has room for eleven, and most connections have one open stream.
     pub(crate) streams: BTreeMap<u32, Box<Stream>>,
     /// Highest stream number of the client and of the server.
@@ -65,8 +64,10 @@ impl Connection {
 
     fn new((client, server): (u64, u64), is_whole: bool) -> Self {
         Connection {
-            client: Side::new(client, is_whole, is_whole),
-            server: Side::new(server, false, is_whole),
+            sides: Sides {
+                client: Side::new(client, is_whole, is_whole),
+                server: Side::new(server, false, is_whole),
+            },
             streams: BTreeMap::new(),
             last_streams: [0; 2],
             ended: EndedStreams::default(),
@@ -86,17 +87,11 @@ impl Connection {
     /// Return the offset of a direction's next byte.
     #[must_use]
     pub fn next(&self, direction: Direction) -> u64 {
-        match direction {
-            Direction::ClientToServer => self.client.reader.next,
-            Direction::ServerToClient => self.server.reader.next,
-        }
+        self.sides.of(direction).reader.next
     }
 
     pub(crate) fn side(&mut self, direction: Direction) -> &mut Side {
-        match direction {
-            Direction::ClientToServer => &mut self.client,
-            Direction::ServerToClient => &mut self.server,
-        }
+        self.sides.of_mut(direction)
     }
 
     /// Take the next bytes of a direction, as [`Messages::data`](crate::Messages::data) does.
@@ -135,10 +130,7 @@ impl Connection {
     fn find<'a>(&mut self, direction: Direction, bytes: &'a [u8]) -> &'a [u8] {
         let (streams, last) = (&self.streams, self.last_streams);
         let is_known = |header: &Header| is_known_stream(header, streams, last);
-        let side = match direction {
-            Direction::ClientToServer => &mut self.client,
-            Direction::ServerToClient => &mut self.server,
-        };
+        let side = self.sides.of_mut(direction);
         let found = side.reader.find(bytes, is_known);
         let passed = found.unwrap_or(bytes.len());
         side.reader.next = side.reader.next.saturating_add(passed as u64);
@@ -225,8 +217,8 @@ impl Connection {
         side.reader.end();
         side.has_ended = true;
         // A client may close its direction and wait for the rest.
-        if self.server.has_ended {
-            self.emit_all(out);
+        if self.sides.server.has_ended {
+            self.hand_out_all(out);
         }
     }
 
@@ -321,10 +313,10 @@ impl Connection {
             urgency: urgency.map(|(_, urgency)| urgency),
             ..Stream::default()
         };
-        stream.request.begun = self.client.reader.next;
-        stream.response.begun = self.server.reader.next;
-        stream.request.window = Window::of(self.client.initial_window);
-        stream.response.window = Window::of(self.server.initial_window);
+        stream.request.begun = self.sides.client.reader.next;
+        stream.response.begun = self.sides.server.reader.next;
+        stream.request.window = Window::of(self.sides.client.initial_window);
+        stream.response.window = Window::of(self.sides.server.initial_window);
         stream
     }
 
@@ -358,7 +350,7 @@ impl Connection {
 
     /// Return whether a stream may have begun without being seen.
     fn may_miss_streams(&self) -> bool {
-        !self.is_whole || self.client.window.limit().is_none()
+        !self.is_whole || self.sides.client.window.limit().is_none()
     }
 
     fn emit(&mut self, stream: Stream, out: &mut Output) {
@@ -371,9 +363,9 @@ impl Connection {
             return;
         }
         let mut stream = stream;
-        stream.request.open(&self.client.openings);
-        stream.response.open(&self.server.openings);
-        let known = (self.client.reader.next, self.server.reader.next);
+        stream.request.open(&self.sides.client.openings);
+        stream.response.open(&self.sides.server.openings);
+        let known = (self.sides.client.reader.next, self.sides.server.reader.next);
         let transaction: Option<Transaction> = stream.into_transaction(self.next_index, known);
         if let Some(transaction) = transaction {
             self.next_index = self.next_index.saturating_add(1);
@@ -384,10 +376,7 @@ impl Connection {
     /// Return whether a direction is no longer read.
     #[must_use]
     pub fn is_opaque(&self, direction: Direction) -> bool {
-        match direction {
-            Direction::ClientToServer => self.client.reader.is_over(),
-            Direction::ServerToClient => self.server.reader.is_over(),
-        }
+        self.sides.of(direction).reader.is_over()
     }
 
     /// Return the start of the oldest open streams.
@@ -406,10 +395,7 @@ impl Connection {
     /// Return the stream of the frame with the byte at `offset` of a direction, if it is still in memory.
     #[must_use]
     pub fn stream_at(&self, direction: Direction, offset: u64) -> Option<u32> {
-        match direction {
-            Direction::ClientToServer => self.client.stream_at(offset),
-            Direction::ServerToClient => self.server.stream_at(offset),
-        }
+        self.sides.of(direction).stream_at(offset)
     }
 
     /// Return the number of open streams.
@@ -422,8 +408,8 @@ impl Connection {
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
         self.stream_bytes
-            .saturating_add(self.client.held_bytes())
-            .saturating_add(self.server.held_bytes())
+            .saturating_add(self.sides.client.held_bytes())
+            .saturating_add(self.sides.server.held_bytes())
             .saturating_add(self.ended.held_bytes())
     }
 
@@ -445,11 +431,4 @@ fn is_known_stream(header: &Header, streams: &BTreeMap<u32, Box<Stream>>, last: 
     let [of_client, _] = last;
     let is_next = id % 2 == 1 && id > of_client && id <= of_client.saturating_add(AHEAD);
     streams.contains_key(&id) || is_next && header.kind == Kind::Headers
-}
-
-pub(crate) fn opposite(direction: Direction) -> Direction {
-    match direction {
-        Direction::ClientToServer => Direction::ServerToClient,
-        Direction::ServerToClient => Direction::ClientToServer,
-    }
 }

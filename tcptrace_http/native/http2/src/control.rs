@@ -4,7 +4,7 @@ use tcptrace_http_messages::{Direction, Interim, Output, Reset};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::{AnomalyKind, Mark};
 
-use crate::connection::{opposite, Connection};
+use crate::connection::Connection;
 use crate::facts::Goaway;
 use crate::fields::{urgency, Block};
 use crate::frame::{flags, Kind, FRAME_BYTES, FRAME_BYTES_LIMIT};
@@ -182,7 +182,7 @@ impl Connection {
 
     /// Take PUSH_PROMISE: it opens a stream without a request and contains the promised request.
     fn promise(&mut self, id: u32, block: Block, is_unknown: bool, mark: Mark, out: &mut Output) {
-        let client_next = self.client.reader.next;
+        let client_next = self.sides.client.reader.next;
         self.open(Direction::ServerToClient, id, out);
         if let Some(stream) = self.streams.get_mut(&id) {
             let mut message = tcptrace_http_messages::Message::of_frames(client_next, mark);
@@ -236,9 +236,9 @@ impl Connection {
         }
     }
 
-    /// Take SETTINGS of the sender of `direction`; they limit its peer.
-    fn settings(&mut self, direction: Direction, begun: &FrameStart, mark: Mark, out: &mut Output) {
-        let bounded = opposite(direction);
+    /// SETTINGS of the sender of `direction`: they bound what its peer sends.
+    fn settings(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
+        let bounded = direction.reverse();
         if begun.header.has(flags::ACK) {
             self.facts.of(bounded).settings_acked.get_or_insert(mark);
             return;
@@ -310,7 +310,7 @@ impl Connection {
         out: &mut Output,
     ) {
         let given = i64::from(number(&self.side(direction).reader.payload) & 0x7fff_ffff);
-        let (bounded, id) = (opposite(direction), begun.header.stream);
+        let (bounded, id) = (direction.reverse(), begun.header.stream);
         let mut stream_window = None;
         if id == 0 {
             self.side(bounded).window.give(given, mark);

@@ -4,8 +4,8 @@ use tcptrace_http_messages::{Direction, Opening, Output, WindowKind};
 use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::Mark;
 
-use crate::connection::{opposite, Connection};
-use crate::reader::FrameStart;
+use crate::connection::Connection;
+use crate::reader::Begun;
 
 /// Maximum number of connection window openings that are kept for streams.
 const OPENINGS_MAX: usize = 4096;
@@ -34,11 +34,8 @@ impl Connection {
         if !self.is_whole {
             self.open(direction, id, out);
         }
-        let facts = self.facts.of(opposite(direction));
-        let side = match direction {
-            Direction::ClientToServer => &mut self.client,
-            Direction::ServerToClient => &mut self.server,
-        };
+        let facts = self.facts.of(direction.reverse());
+        let side = self.sides.of_mut(direction);
         facts.connection_window = facts.connection_window.or(side.window.limit());
         let end = begun.start.saturating_add(begun.header.frame_bytes());
         let filled = std::mem::replace(&mut side.data_end, end);

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use tcptrace_http_messages::Opening;
+use tcptrace_http_messages::{Direction, Opening};
 
 use crate::hpack;
 use crate::reader::{FrameStart, Reader};
@@ -35,6 +35,30 @@ pub(crate) struct Side {
     pub(crate) was_reported: bool,
 }
 
+/// Both directions of a connection.
+#[derive(Debug)]
+pub(crate) struct Sides {
+    pub(crate) client: Side,
+    pub(crate) server: Side,
+}
+
+impl Sides {
+    /// The side that sends in this direction.
+    pub(crate) fn of(&self, direction: Direction) -> &Side {
+        match direction {
+            Direction::ClientToServer => &self.client,
+            Direction::ServerToClient => &self.server,
+        }
+    }
+
+    pub(crate) fn of_mut(&mut self, direction: Direction) -> &mut Side {
+        match direction {
+            Direction::ClientToServer => &mut self.client,
+            Direction::ServerToClient => &mut self.server,
+        }
+    }
+}
+
 /// Header block that has begun.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct OpenBlock {
@@ -51,11 +75,7 @@ impl Side {
         let limit = is_whole.then_some(INITIAL_BYTES);
         Side {
             reader: Reader::new(start, has_preface),
-            hpack: if is_whole {
-                hpack::Decoder::new()
-            } else {
-                hpack::Decoder::joined_late()
-            },
+            hpack: hpack::Decoder::new(is_whole),
             block: None,
             window: Window::of(limit),
             initial_window: limit,

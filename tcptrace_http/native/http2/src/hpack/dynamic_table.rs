@@ -45,17 +45,13 @@ pub(super) struct DynamicTable {
 }
 
 impl DynamicTable {
-    /// Create the table of a new connection.
-    pub(super) fn new() -> Self {
-        DynamicTable::of(INITIAL_BYTES)
-    }
-
-    /// Create the table of a connection without captured SETTINGS.
-    pub(super) fn joined_late() -> Self {
-        DynamicTable::of(UNSEEN_BYTES)
-    }
-
-    fn of(bytes: usize) -> Self {
+    /// An empty table. Without the connection's SETTINGS (`is_whole` is false), its size is unknown.
+    pub(super) fn new(is_whole: bool) -> Self {
+        let bytes = if is_whole {
+            INITIAL_BYTES
+        } else {
+            UNSEEN_BYTES
+        };
         DynamicTable {
             entries: VecDeque::new(),
             bytes: 0,

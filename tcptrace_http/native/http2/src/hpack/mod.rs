@@ -53,19 +53,9 @@ type See<'a> = &'a mut dyn FnMut(Option<&[u8]>, Option<&[u8]>);
 impl Decoder {
     /// Create a decoder for a connection with all its blocks.
     #[must_use]
-    pub fn new() -> Self {
-        Decoder::with(DynamicTable::new())
-    }
-
-    /// Create a decoder for a connection with earlier blocks, whose insertions are unknown.
-    #[must_use]
-    pub fn joined_late() -> Self {
-        Decoder::with(DynamicTable::joined_late())
-    }
-
-    fn with(table: DynamicTable) -> Self {
+    pub fn new(is_whole: bool) -> Self {
         Decoder {
-            table,
+            table: DynamicTable::new(is_whole),
             name: Vec::new(),
             value: Vec::new(),
         }
@@ -157,11 +147,5 @@ impl Decoder {
     pub fn held_bytes(&self) -> u64 {
         let strings = self.name.capacity().saturating_add(self.value.capacity());
         self.table.held_bytes().saturating_add(strings as u64)
-    }
-}
-
-impl Default for Decoder {
-    fn default() -> Self {
-        Decoder::new()
     }
 }

@@ -26,7 +26,7 @@ fn known(fields: &[(&str, &str)]) -> Vec<Field> {
 }
 
 fn assert_blocks(prefix: &str, blocks: &[(&str, &[(&str, &str)])]) {
-    let mut decoder = Decoder::new();
+    let mut decoder = Decoder::new(true);
     assert_eq!(decode(&mut decoder, &bytes(prefix)), Ok(vec![]));
     for (block, fields) in blocks {
         assert_eq!(
@@ -139,8 +139,8 @@ fn responses_of_one_connection_are_decoded_with_and_without_huffman_code() {
 
 #[test]
 fn an_unknown_name_keeps_the_place_of_its_entry() {
-    // "(name of entry 70): b", then ":path: /a", and the three newest entries.
-    let mut decoder = Decoder::joined_late();
+    // "(name of entry 70): b", then ":path: /a", and all three newest entries.
+    let mut decoder = Decoder::new(false);
     let fields = decode(&mut decoder, &bytes("7f07016244022f61bfbec0")).unwrap();
     let (path, value) = (Some(b":path".to_vec()), Some(b"/a".to_vec()));
     let unknown = (None, Some(b"b".to_vec()));
@@ -166,7 +166,7 @@ fn invalid_blocks_are_malformed() {
         "3f",                             // a size that is cut short
     ] {
         assert!(
-            decode(&mut Decoder::new(), &bytes(block)).is_err(),
+            decode(&mut Decoder::new(true), &bytes(block)).is_err(),
             "{block}"
         );
     }
@@ -178,7 +178,7 @@ fn a_bomb_is_malformed_and_costs_no_memory() {
     let mut block = bytes("4001617fa11e");
     block.extend([b'x'; 4000]);
     block.extend([0xbe; 64 * 1024]);
-    let (mut decoder, mut seen) = (Decoder::new(), 0);
+    let (mut decoder, mut seen) = (Decoder::new(true), 0);
     let result = decoder.decode(&block, &mut |_, value| seen += value.map_or(0, <[u8]>::len));
     assert_eq!(result, Err(Malformed("has more than 256 KiB of fields")));
     assert!(
@@ -189,8 +189,8 @@ fn a_bomb_is_malformed_and_costs_no_memory() {
 }
 
 #[test]
-fn table_keeps_entries_up_to_its_size() {
-    let mut decoder = Decoder::new();
+fn a_table_holds_what_it_may_and_no_more() {
+    let mut decoder = Decoder::new(true);
     decoder.set_max_size(u32::MAX);
     let empty_entries = [0x40, 0, 0].repeat(8000);
     for _ in 0..10 {
@@ -336,11 +336,11 @@ fn assert_known_since(decoder: &mut Decoder, blocks: &[(Vec<u8>, Vec<Sent>)], si
 fn decoder_joined_at_any_block_lacks_only_earlier_insertions() {
     for seed in 0..200 {
         let blocks = blocks(seed);
-        let mut whole = Decoder::new();
+        let mut whole = Decoder::new(true);
         whole.set_max_size(20_000);
         assert_known_since(&mut whole, &blocks, 0);
         for since in 0..blocks.len() {
-            assert_known_since(&mut Decoder::joined_late(), &blocks[since..], since);
+            assert_known_since(&mut Decoder::new(false), &blocks[since..], since);
         }
     }
 }
@@ -350,7 +350,7 @@ fn decoder_behind_lost_blocks_lacks_only_earlier_insertions() {
     for seed in 0..200 {
         let blocks = blocks(seed);
         for since in 1..blocks.len() {
-            let mut decoder = Decoder::new();
+            let mut decoder = Decoder::new(true);
             decoder.set_max_size(20_000);
             let lost = 1 + (seed as usize + since) % 3;
             assert_known_since(&mut decoder, &blocks[..since.saturating_sub(lost)], 0);
