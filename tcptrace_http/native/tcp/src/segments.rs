@@ -70,9 +70,9 @@ impl Segments {
             return;
         }
         if let Some((block, at)) = self.rows.find(number) {
-            block.set_acked_by_frame(at, frame);
+            block.acked_by_frame.set(at, frame);
             if let Some(rtt) = rtt {
-                block.set_rtt(at, rtt);
+                block.rtt.set(at, rtt);
             }
         }
     }

@@ -155,7 +155,7 @@ mod tests {
         assert!(blocks.find(1).is_none());
         assert!(blocks.find(5).is_none());
         let (block, at) = blocks.find(3).unwrap();
-        block.set_acked_by_frame(at, 9);
+        block.acked_by_frame.set(at, 9);
         let taken = blocks.take().unwrap();
         let column = taken.column("acked_by_frame").unwrap();
         assert_eq!(column.values, Values::U64(vec![0, 9]));

@@ -15,6 +15,7 @@ mod packet;
 pub mod packets;
 pub mod rows;
 mod seq_number;
+pub mod table;
 
 pub use anomaly::{Anomaly, AnomalyKind};
 pub use mark::Mark;

@@ -1,0 +1,395 @@
+//! Macros that declare a table once: its row, and what gathers rows by column. [`crate::rows`] has the declarations.
+
+use std::fmt::Debug;
+
+use crate::column::{Column, Lists, Values};
+
+/// Nanoseconds since the epoch.
+#[derive(Clone, Copy, Debug)]
+pub struct Time;
+
+/// Nanoseconds.
+#[derive(Clone, Copy, Debug)]
+pub struct Duration;
+
+/// The kind of a column: the value that a row has of it, and how values are gathered.
+pub trait Kind {
+    type Value;
+    type Gathered: Clone + Debug + Default + PartialEq;
+
+    fn gather(value: &Self::Value, into: &mut Self::Gathered);
+    /// Gathers a default in place of a value that is missing.
+    fn gather_default(into: &mut Self::Gathered);
+    /// The values, and per row whether there is one, if it may be missing.
+    fn finish(gathered: Self::Gathered) -> (Values, Option<Vec<bool>>);
+}
+
+macro_rules! numbers {
+    ($($kind:ty: $value:ty => $values:ident;)*) => {$(
+        impl Kind for $kind {
+            type Value = $value;
+            type Gathered = Vec<$value>;
+
+            #[inline]
+            fn gather(value: &$value, into: &mut Vec<$value>) {
+                into.push(*value);
+            }
+
+            #[inline]
+            fn gather_default(into: &mut Vec<$value>) {
+                into.push(<$value>::default());
+            }
+
+            fn finish(gathered: Vec<$value>) -> (Values, Option<Vec<bool>>) {
+                (Values::$values(gathered), None)
+            }
+        }
+    )*};
+}
+
+numbers! {
+    u8: u8 => U8;
+    u16: u16 => U16;
+    u32: u32 => U32;
+    u64: u64 => U64;
+    i64: i64 => I64;
+    f64: f64 => F64;
+    bool: bool => Bool;
+    Time: i64 => Time;
+    Duration: i64 => Duration;
+}
+
+macro_rules! lists {
+    ($($kind:ty: [$item:ty] => $values:ident;)*) => {$(
+        impl Kind for $kind {
+            type Value = $kind;
+            type Gathered = Lists<$item>;
+
+            #[inline]
+            fn gather(value: &$kind, into: &mut Lists<$item>) {
+                into.push(value.as_ref());
+            }
+
+            #[inline]
+            fn gather_default(into: &mut Lists<$item>) {
+                into.push(&[]);
+            }
+
+            fn finish(gathered: Lists<$item>) -> (Values, Option<Vec<bool>>) {
+                (Values::$values(gathered), None)
+            }
+        }
+    )*};
+}
+
+lists! {
+    String: [u8] => Text;
+    Vec<u32>: [u32] => ListU32;
+    Vec<u64>: [u64] => ListU64;
+}
+
+/// Gathered values of which some are missing.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Nullable<G> {
+    values: G,
+    validity: Vec<bool>,
+}
+
+impl<T> Nullable<Vec<T>> {
+    /// Sets a value that became known after its row was gathered, if the column is gathered.
+    pub fn set(&mut self, at: usize, value: T) {
+        if let Some((slot, valid)) = self.values.get_mut(at).zip(self.validity.get_mut(at)) {
+            *slot = value;
+            *valid = true;
+        }
+    }
+}
+
+impl<K: Kind> Kind for Option<K> {
+    type Value = Option<K::Value>;
+    type Gathered = Nullable<K::Gathered>;
+
+    #[inline]
+    fn gather(value: &Option<K::Value>, into: &mut Nullable<K::Gathered>) {
+        match value {
+            Some(value) => K::gather(value, &mut into.values),
+            None => K::gather_default(&mut into.values),
+        }
+        into.validity.push(value.is_some());
+    }
+
+    #[inline]
+    fn gather_default(into: &mut Nullable<K::Gathered>) {
+        Self::gather(&None, into);
+    }
+
+    fn finish(gathered: Nullable<K::Gathered>) -> (Values, Option<Vec<bool>>) {
+        (K::finish(gathered.values).0, Some(gathered.validity))
+    }
+}
+
+/// A finished column.
+pub(crate) fn column<K: Kind>(
+    name: &'static str,
+    json_name: Option<&'static str>,
+    gathered: K::Gathered,
+) -> Column {
+    let (values, validity) = K::finish(gathered);
+    Column {
+        name,
+        json_name,
+        values,
+        validity,
+    }
+}
+
+/// An enumeration whose words a column has; the first one is the default.
+macro_rules! words {
+    ($name:ident {
+        $first:ident = $first_word:literal $(, $first_doc:literal)?;
+        $($variant:ident = $word:literal $(, $doc:literal)?;)*
+    }) => {
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[repr(u8)]
+        pub enum $name {
+            $(#[doc = $first_doc])?
+            #[default]
+            $first,
+            $($(#[doc = $doc])? $variant,)*
+        }
+
+        impl $name {
+            pub const WORDS: &'static [&'static str] = &[$first_word, $($word),*];
+            pub const ALL: &'static [$name] = &[$name::$first, $($name::$variant),*];
+
+            #[must_use]
+            pub fn word(self) -> &'static str {
+                Self::WORDS.get(self as usize).copied().unwrap_or("")
+            }
+        }
+
+        impl Kind for $name {
+            type Value = $name;
+            type Gathered = Vec<u8>;
+
+            #[inline]
+            fn gather(value: &$name, into: &mut Vec<u8>) {
+                into.push(*value as u8);
+            }
+
+            #[inline]
+            fn gather_default(into: &mut Vec<u8>) {
+                Self::gather(&$name::default(), into);
+            }
+
+            fn finish(gathered: Vec<u8>) -> (Values, Option<Vec<bool>>) {
+                (Values::Enum(gathered, Self::WORDS), None)
+            }
+        }
+    };
+}
+
+/// The column's name in the JSON contract, if it has one.
+macro_rules! json_name {
+    () => {
+        None
+    };
+    ($name:literal) => {
+        Some($name)
+    };
+}
+
+/// The row of a table.
+macro_rules! row {
+    ($doc:literal $row:ident { $($name:ident: $kind:ty, $meaning:literal;)* }) => {
+        #[doc = $doc]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $row {
+            $(#[doc = $meaning] pub $name: <$kind as Kind>::Value,)*
+        }
+    };
+}
+
+/// A table: `name: kind => "its name in JSON", "its meaning";` per column.
+macro_rules! table {
+    ($doc:literal $row:ident, $table:ident {
+        $($name:ident: $kind:ty $(=> $json:literal)?, $meaning:literal;)*
+    }) => {
+        row!($doc $row { $($name: $kind, $meaning;)* });
+
+        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $table {
+            rows: usize,
+            $($name: <$kind as Kind>::Gathered,)*
+        }
+
+        impl $table {
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.rows
+            }
+
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.rows == 0
+            }
+
+            pub fn push(&mut self, row: &$row) {
+                self.rows = self.rows.saturating_add(1);
+                $(<$kind as Kind>::gather(&row.$name, &mut self.$name);)*
+            }
+
+            #[must_use]
+            pub fn into_columns(self) -> Columns {
+                let columns = vec![
+                    $(column::<$kind>(stringify!($name), json_name!($($json)?), self.$name),)*
+                ];
+                Columns { rows: self.rows, columns }
+            }
+        }
+    };
+}
+
+/// A table of which only the wanted columns are gathered. Those that are `late` may become known after their row.
+macro_rules! table_on_request {
+    ($doc:literal $row:ident, $table:ident, $wanted:ident late($($late:ident),*) {
+        $($name:ident: $kind:ty, $meaning:literal;)*
+    }) => {
+        row!($doc $row { $($name: $kind, $meaning;)* });
+
+        #[doc = concat!("Which columns of [`", stringify!($table), "`] are gathered; by default all.")]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub struct $wanted {
+            $(pub $name: bool,)*
+        }
+
+        impl Default for $wanted {
+            fn default() -> Self {
+                Self { $($name: true,)* }
+            }
+        }
+
+        impl $wanted {
+            pub const NONE: Self = Self { $($name: false,)* };
+
+            /// The columns of these names.
+            ///
+            /// # Errors
+            /// The first name that is no column.
+            pub fn only(names: &[String]) -> Result<Self, &str> {
+                let mut wanted = Self::NONE;
+                for name in names {
+                    match name.as_str() {
+                        $(stringify!($name) => wanted.$name = true,)*
+                        unknown => return Err(unknown),
+                    }
+                }
+                Ok(wanted)
+            }
+
+            /// Whether a column is wanted whose value may become known only after later rows.
+            #[must_use]
+            pub fn any_late(self) -> bool {
+                false $(|| self.$late)*
+            }
+        }
+
+        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $table {
+            rows: usize,
+            wanted: $wanted,
+            $(pub $name: <$kind as Kind>::Gathered,)*
+        }
+
+        impl Gather for $table {
+            type Row = $row;
+            type Wanted = $wanted;
+
+            fn of(wanted: $wanted) -> Self {
+                Self { wanted, ..Self::default() }
+            }
+
+            fn len(&self) -> usize {
+                self.rows
+            }
+
+            fn push(&mut self, row: &$row) {
+                self.rows = self.rows.saturating_add(1);
+                $(if self.wanted.$name {
+                    <$kind as Kind>::gather(&row.$name, &mut self.$name);
+                })*
+            }
+
+            fn into_columns(self) -> Columns {
+                let columns = [
+                    $(self.wanted.$name.then(|| column::<$kind>(stringify!($name), None, self.$name)),)*
+                ];
+                Columns { rows: self.rows, columns: columns.into_iter().flatten().collect() }
+            }
+        }
+    };
+}
+
+/// A table of statistics: columns of a flow, then those that each direction has, as `client_NAME` and `server_NAME`.
+macro_rules! statistics {
+    ($doc:literal $row:ident, $table:ident {
+        $($alone:ident: $alone_kind:ty, $alone_meaning:literal;)*
+    } $half_doc:literal $half:ident {
+        $($name:ident: $kind:ty, $meaning:literal;)*
+    }) => {
+        row!($half_doc $half { $($name: $kind, $meaning;)* });
+
+        #[doc = $doc]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $row {
+            $(#[doc = $alone_meaning] pub $alone: <$alone_kind as Kind>::Value,)*
+            pub client: $half,
+            pub server: $half,
+        }
+
+        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $table {
+            rows: usize,
+            $($alone: <$alone_kind as Kind>::Gathered,)*
+            $($name: (<$kind as Kind>::Gathered, <$kind as Kind>::Gathered),)*
+        }
+
+        impl $table {
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.rows
+            }
+
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.rows == 0
+            }
+
+            pub fn push(&mut self, row: &$row) {
+                self.rows = self.rows.saturating_add(1);
+                $(<$alone_kind as Kind>::gather(&row.$alone, &mut self.$alone);)*
+                $(
+                    <$kind as Kind>::gather(&row.client.$name, &mut self.$name.0);
+                    <$kind as Kind>::gather(&row.server.$name, &mut self.$name.1);
+                )*
+            }
+
+            #[must_use]
+            pub fn into_columns(self) -> Columns {
+                let columns = vec![
+                    $(column::<$alone_kind>(stringify!($alone), None, self.$alone),)*
+                    $(
+                        column::<$kind>(concat!("client_", stringify!($name)), None, self.$name.0),
+                        column::<$kind>(concat!("server_", stringify!($name)), None, self.$name.1),
+                    )*
+                ];
+                Columns { rows: self.rows, columns }
+            }
+        }
+    };
+}
+
+pub(crate) use {json_name, row, statistics, table, table_on_request, words};
