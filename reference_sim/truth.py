@@ -56,7 +56,7 @@ def _frame(outcome: native.Outcome, name: str) -> pl.DataFrame:
     frame = pl.DataFrame(outcome.table(name))
     declared = polars_schema(TABLES[name])
     if frame.columns != list(declared):
-        raise StaleNativeCore(f"the native core's columns of {name} are not those of schema.py")
+        raise StaleNativeCore(f"the native core's columns of {name} are not those of the schema")
     return frame.with_columns(
         pl.col(name).cat.to(dtype) if isinstance(dtype, pl.Enum) else pl.col(name).cast(dtype)
         for name, dtype in declared.items()

@@ -101,7 +101,7 @@ def frame_of(
         if only is None or name in only
     }
     if frame.columns != list(declared):
-        raise StaleNativeCore(f"the native core's columns of {table.name} are not those of schema.py")
+        raise StaleNativeCore(f"the native core's columns of {table.name} are not those of the schema")
     if frame.is_empty():
         return pl.DataFrame(schema=declared)
     given = frame.schema

@@ -71,7 +71,8 @@ def words(dtype: str) -> Iterator[str]:
 def declared(columns: Iterable[schema.Column], prefix: str = "") -> Iterator[str]:
     """A line per column: name, kind, name in JSON, meaning."""
     for column in columns:
-        kind = enum_type(column.dtype) if column.dtype.startswith("enum:") else KINDS.get(column.dtype, column.dtype)
+        is_enum = column.dtype.startswith("enum:")
+        kind = enum_type(column.dtype) if is_enum else KINDS.get(column.dtype, column.dtype)
         kind = f"Option<{kind}>" if column.nullable else kind
         in_json = f" => {quoted(schema.json_name(column))}" if column.in_json else ""
         yield f"    {column.name.removeprefix(prefix)}: {kind}{in_json}, {quoted(column.doc + '.')};"
@@ -100,9 +101,7 @@ def tables(table: schema.Table) -> Iterator[str]:
 
 def generate() -> str:
     native = [table for table in schema.TABLES.values() if table.native]
-    enums = {
-        column.dtype for table in native for column in table.columns if column.dtype.startswith("enum:")
-    }
+    enums = {column.dtype for table in native for column in table.columns if column.dtype.startswith("enum:")}
     lines = [line for dtype in sorted(enums) for line in words(dtype)]
     lines += [line for table in native for line in tables(table)]
     return HEADER + "\n".join([*lines, ""])

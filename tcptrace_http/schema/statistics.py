@@ -1,0 +1,102 @@
+"""Statistics of flows: columns that cost time, and are there only when asked for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tcptrace_http.schema.columns import of_both
+
+__all__ = ["STATISTICS"]
+
+#: What is known of a direction besides the columns of ``flows`` that are always there. The words are
+#: those of tcptrace where it has one; ``tcptrace_http/peers`` says which column is which.
+STATISTICS: Final = of_both(
+    ("syns", "u64+", "Segments with SYN sent by {sender}"),
+    ("fins", "u64+", "Segments with FIN sent by {sender}"),
+    ("resets", "u64+", "Segments with RST sent by {sender}"),
+    ("ack_segments", "u64+", "Segments of {sender} with the ACK flag"),
+    ("pure_acks", "u64+", "ACKs of {sender} without payload, SYN, FIN or RST"),
+    ("data_segments", "u64+", "Segments of {sender} with payload, those sent again included"),
+    ("data_bytes", "u64+", "Payload bytes sent by {sender}, those sent again included"),
+    ("segment_bytes_min", "u32?+", "Least payload of a segment of {sender} that has any"),
+    ("segment_bytes_max", "u32?+", "Largest payload of a segment of {sender}"),
+    ("segment_bytes_mean", "f64?+", "Mean payload of the segments of {sender} that have any"),
+    ("push_segments", "u64+", "Segments of {sender} with payload and PSH"),
+    ("urgent_segments", "u64+", "Segments of {sender} with payload and URG"),
+    ("urgent_bytes", "u64+", "Sum of the urgent pointers of those segments"),
+    ("truncated_segments", "u64+", "Segments of {sender} whose payload was captured only in part"),
+    ("truncated_bytes", "u64+", "Payload bytes of {sender} that the snapshot length cut off"),
+    (
+        "network_duplicates",
+        "u64+",
+        "Packets of {sender} that were captured twice: same IP identification and header",
+    ),
+    ("data_duration", "duration?+", "First to last segment of {sender} with payload"),
+    ("idle_max", "duration?+", "Longest time between two packets of {sender}"),
+    ("throughput", "f64?+", "Unique payload bytes of {sender} per second, over the whole flow"),
+    ("stream_bytes", "u64?+", "Payload from SYN to FIN of {sender} by their sequence numbers; null without both"),
+    ("missed_bytes", "u64?+", "Bytes of that stream that were not captured"),
+    (
+        "initial_window_segments",
+        "u64?+",
+        "Data segments of {sender} before any was acknowledged; null without SYN",
+    ),
+    ("initial_window_bytes", "u64?+", "Payload bytes in them"),
+    ("sack_permitted", "bool+", "SACK was offered on the SYN of {sender}"),
+    ("timestamps", "bool+", "A segment of {sender} has the timestamps option"),
+    ("sack_segments", "u64+", "Segments of {sender} with SACK blocks"),
+    ("dsack_segments", "u64+", "Of these, with a first block that reports data received twice (RFC 2883)"),
+    ("sack_blocks_max", "u8+", "Most SACK blocks on a segment of {sender}"),
+    ("window_bytes_min", "u32?+", "Least receive window over zero that {sender} announced, scaled"),
+    ("window_bytes_max", "u32?+", "Largest receive window that {sender} announced, scaled"),
+    ("window_bytes_mean", "f64?+", "Mean of the windows that {sender} announced, scaled"),
+    ("flight_bytes_min", "u64?+", "Least payload over zero that {sender} had in flight"),
+    ("flight_bytes_max", "u64?+", "Most payload that {sender} had in flight: sent and not acknowledged"),
+    ("flight_bytes_mean", "f64?+", "Mean of the bytes in flight after each of its segments that is in order"),
+    ("flight_bytes_time_mean", "f64?+", "Mean over time of the bytes that {sender} had in flight on the flow"),
+    ("rtt_samples", "u64+", "Round trips of segments of {sender}, by Karn's rule: until an ACK that ends there"),
+    ("rtt_min", "duration?+", "Least of these round trips"),
+    ("rtt_max", "duration?+", "Longest of these round trips; a delayed ACK is part of them"),
+    ("rtt_mean", "duration?+", "Mean of these round trips"),
+    ("rtt_stdev", "duration?+", "Standard deviation of these round trips; null under two"),
+    ("rtt_handshake", "duration?+", "SYN of {sender} to the first ACK of it, if it was sent once"),
+    ("rtt_full_samples", "u64+", "Round trips of its data segments of the largest size among those sampled"),
+    ("rtt_full_min", "duration?+", "Least of these round trips of full segments"),
+    ("rtt_full_max", "duration?+", "Longest of these round trips of full segments"),
+    ("rtt_full_mean", "duration?+", "Mean of these round trips of full segments"),
+    ("rtt_full_stdev", "duration?+", "Standard deviation of these round trips of full segments"),
+    ("ambiguous_acks", "u64+", "ACKs that end at a segment of {sender} that was sent more than once"),
+    ("rtt_resent_min", "duration?+", "Least time from the last sending of such a segment to that ACK"),
+    ("rtt_resent_max", "duration?+", "Longest time from the last sending of such a segment to that ACK"),
+    ("rtt_resent_mean", "duration?+", "Mean time from the last sending of such a segment to that ACK"),
+    ("rtt_resent_stdev", "duration?+", "Standard deviation of these times"),
+    ("post_loss_acks", "u64+", "ACKs of segments of {sender} that waited for earlier data to be sent again"),
+    ("cumulatively_acked", "u64+", "Segments of {sender} that only an ACK for later data acknowledged"),
+    ("triple_duplicate_acks", "u64+", "Times that {sender} sent a third duplicate ACK in a row"),
+    ("retransmitted_bytes", "u64+", "Payload bytes that {sender} sent again"),
+    ("retransmissions_of_one_max", "u32+", "Most times that {sender} sent one segment again"),
+    ("retransmission_time_min", "duration?+", "Least time until {sender} sent a segment again"),
+    ("retransmission_time_max", "duration?+", "Longest time until {sender} sent a segment again"),
+    ("retransmission_time_mean", "duration?+", "Mean time until {sender} sent a segment again"),
+    ("retransmission_time_stdev", "duration?+", "Standard deviation of these times"),
+    (
+        "timeout_retransmissions",
+        "u64+",
+        "Retransmissions of {sender} after a timeout (RFC 6298), and those that follow it",
+    ),
+    (
+        "fast_retransmissions",
+        "u64+",
+        "Retransmissions of {sender} after duplicate ACKs or SACKs (RFC 5681, RFC 6675)",
+    ),
+    ("tail_loss_probes", "u64+", "Retransmissions of {sender} of its last segment before the timeout (RFC 8985)"),
+    ("window_probe_retransmissions", "u64+", "Data that {sender} sent again into a window of zero"),
+    ("unknown_retransmissions", "u64+", "Retransmissions of {sender} for which nothing seen is the cause"),
+    (
+        "unnecessary_retransmissions",
+        "u64+",
+        "Retransmissions of whatever cause that {peer} had acknowledged or reported twice",
+    ),
+    ("window_probes", "u64+", "Data segments that {sender} sent into a window of zero"),
+    ("window_probe_bytes", "u64+", "Payload bytes in them"),
+)
