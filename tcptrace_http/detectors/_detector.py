@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
+from tcptrace_http.detectors._gather import Gather
+from tcptrace_http.detectors._software import software_of_flows
 from tcptrace_http.schema import TABLES, polars_schema
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ if TYPE_CHECKING:
 
     Find = Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
 
-__all__ = ["FLAWS", "NEEDS", "Detector", "Gather", "Need", "as_findings", "detector", "flaws_that_spoil"]
+__all__ = ["FLAWS", "NEEDS", "Detector", "Need", "as_findings", "detector", "flaws_that_spoil"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,24 +50,6 @@ SPOILED_FACTOR: Final = 0.8
 #: warning.
 ERROR_LOST_MIN: Final = timedelta(milliseconds=5)
 ERROR_SHARE_MIN: Final = 0.05
-
-
-@dataclass(frozen=True, slots=True)
-class Gather:
-    """Rows kept from each part of a capture for detectors that compare several flows.
-
-    A long capture arrives in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` selects the
-    rows of one part. ``merged`` drops the rows of several parts that exceed a limit. Merging part by part
-    must give the same result as one merge of all parts. Findings then do not depend on the parts.
-    """
-
-    name: str
-    rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
-    merged: Callable[[pl.LazyFrame], pl.LazyFrame]
-    #: Native table of the rows. If the core cut rows of that table, the gathered rows are incomplete too.
-    table: str
-    #: True if several rows may become one. Otherwise a missing row was cut at a limit.
-    adds_up: bool = False
 
 
 #: Maximum number of flows with a flaw: five bytes per row.
@@ -171,8 +155,6 @@ def as_findings(detector: Detector, found: pl.DataFrame, tables: Mapping[str, pl
 def _of_flows(found: pl.DataFrame, tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     """Return the findings with the server software of their flows, if all flows have the same software."""
     import polars as pl
-
-    from tcptrace_http.detectors._software import software_of_flows
 
     has_flows = "flows" in found.columns
     software = software_of_flows(found["flows"], tables["software"]) if has_flows else pl.lit(None, pl.String)

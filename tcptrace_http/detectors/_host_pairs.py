@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tcptrace_http.detectors._detector import Gather
+from tcptrace_http.detectors._gather import Gather
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

@@ -16,6 +16,7 @@ from __future__ import annotations
 from tcptrace_http.what_if.fix import Fix, Side
 from tcptrace_http.what_if.fixes import FIXES, fix_named
 from tcptrace_http.what_if.predict import whatif
-from tcptrace_http.what_if.result import Cause, Range, Row, Skipped, WhatIf
+from tcptrace_http.what_if.prediction import Cause, Range, Row, Skipped
+from tcptrace_http.what_if.result import WhatIf
 
 __all__ = ["FIXES", "Cause", "Fix", "Range", "Row", "Side", "Skipped", "WhatIf", "fix_named", "whatif"]

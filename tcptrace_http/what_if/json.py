@@ -34,7 +34,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tcptrace_http.what_if.text import headline
 
 if TYPE_CHECKING:
-    from tcptrace_http.what_if.result import Row, WhatIf
+    from tcptrace_http.what_if.prediction import Prediction, Row
 
 __all__ = ["SCHEMA_VERSION", "rendered"]
 
@@ -42,8 +42,8 @@ __all__ = ["SCHEMA_VERSION", "rendered"]
 SCHEMA_VERSION: Final = 1
 
 
-def rendered(prediction: WhatIf) -> str:
-    """Return the document with a final newline."""
+def rendered(prediction: Prediction) -> str:
+    """The document, ending in a newline."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "capture": prediction.capture,

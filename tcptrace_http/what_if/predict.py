@@ -18,7 +18,8 @@ from tcptrace_http.what_if.draws import DRAWS, draws
 from tcptrace_http.what_if.fixes import FIXES, fix_named
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.path import over
-from tcptrace_http.what_if.result import Cause, Range, Row, Skipped, WhatIf
+from tcptrace_http.what_if.prediction import Cause, Range, Row, Skipped
+from tcptrace_http.what_if.result import WhatIf
 from tcptrace_http.what_if.strategies import as_it_is, under
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from tcptrace_http.report.grid import Heading, clipped, grid, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tcptrace_http.what_if.result import Row, WhatIf
+    from tcptrace_http.what_if.prediction import Prediction, Row
 
 __all__ = ["headline", "rendered", "retelling"]
 
@@ -44,8 +44,8 @@ _TITLES: Final = {
 }
 
 
-def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
-    """Return the whole text, with lines of at most ``width`` where the words allow it."""
+def rendered(prediction: Prediction, *, width: int, every: bool) -> str:
+    """The whole text, lines of at most ``width`` where their words let them."""
     sections = [
         [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
         *(_table(prediction, title, width, every=every) for title in _TITLES),
@@ -55,8 +55,8 @@ def rendered(prediction: WhatIf, *, width: int, every: bool) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def retelling(prediction: WhatIf) -> str:
-    """Return measured and modelled time, and whether the model is accurate enough."""
+def retelling(prediction: Prediction) -> str:
+    """Measured and modelled time, and whether the one can stand for the other."""
     what = "retrieval" if prediction.retrievals == 1 else counted(prediction.retrievals, "retrieval")
     name = clipped(printable(prediction.capture), _NAME_MAX)
     measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
@@ -73,7 +73,7 @@ def retelling(prediction: WhatIf) -> str:
     return f"{text} {path}" if path else text
 
 
-def _path(prediction: WhatIf) -> str:
+def _path(prediction: Prediction) -> str:
     from reference_sim.quantities import rate_text
 
     asked = []
@@ -87,8 +87,8 @@ def _path(prediction: WhatIf) -> str:
     return f"Over {' and '.join(asked)} the retrieval takes {takes}; savings are relative to that."
 
 
-def headline(prediction: WhatIf) -> str:
-    """Return the result of the most important change, and the cause that disappears."""
+def headline(prediction: Prediction) -> str:
+    """What the change that matters most would bring, and what it is that goes."""
     best = _best(prediction)
     if best is None:
         return "No tried change shortens the retrieval."
@@ -103,8 +103,8 @@ def headline(prediction: WhatIf) -> str:
     return f"{text}: {duration(cause.saved_ns)} of {cause.cause}{told} disappear."
 
 
-def _best(prediction: WhatIf) -> Row | None:
-    """Return the first row to show: a fix of a finding, the server's first, or else the largest saving."""
+def _best(prediction: Prediction) -> Row | None:
+    """The row to begin with: a fix that mends what was found, first the server's; else the one that saves most."""
     saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
     single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
     mending = [row for row in single if row.mends]
@@ -116,8 +116,8 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _table(prediction: WhatIf, title: str, width: int, *, every: bool) -> list[str]:
-    """Return the rows of a kind. Rows without an effect are named in one line."""
+def _table(prediction: Prediction, title: str, width: int, *, every: bool) -> list[str]:
+    """The rows of a kind: those that make no difference are named in a line."""
     kind, is_second_access, words = _TITLES[title]
     rows = [row for row in prediction.rows if row.kind == kind and row.is_second_access == is_second_access]
     if not rows:
@@ -163,8 +163,8 @@ def _changes(row: Row) -> Iterator[str]:
             yield f"{'-' if cause.saved_ns > 0 else '+'}{cause.cause.rpartition('.')[2]}"
 
 
-def _details(prediction: WhatIf, width: int) -> list[str]:
-    """Return all causes of each change, if few were requested: they sum to its saving."""
+def _details(prediction: Prediction, width: int) -> list[str]:
+    """Where few changes were asked for, all causes of each: they sum to what it saves."""
     if len(prediction.rows) > _DETAILED_MAX:
         return []
     rows = [(row.name, cause) for row in prediction.rows for cause in row.causes]
@@ -175,8 +175,8 @@ def _details(prediction: WhatIf, width: int) -> list[str]:
     return grid(_CAUSES, cells, width) if cells else []
 
 
-def _notes(prediction: WhatIf, width: int, *, every: bool) -> list[str]:
-    """Return notes about the rows, and about changes without a row."""
+def _notes(prediction: Prediction, width: int, *, every: bool) -> list[str]:
+    """What there is to know of the rows, and what has none, and why."""
     lines = []
     if any(row.mends for row in prediction.rows):
         lines += _wrapped("* fixes a finding of this capture.", width)

@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -217,6 +218,8 @@ LAZY = {
     "tcptrace_http.what_if",
     "reference_sim",
 }
+#: Packages of which two modules import each other; no other may.
+WITH_CIRCLES = {"difference", "inference"}
 MODULES = sorted(path for path in (REPOSITORY / PACKAGE).rglob("*.py") if "native" not in path.parts)
 
 
@@ -238,6 +241,17 @@ def parts_imported(path: Path) -> set[str]:
     return {name[1] for name in names if name[0] == PACKAGE and len(name) > 1}
 
 
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(REPOSITORY).with_suffix("").parts).removesuffix(".__init__")
+
+
+def modules_imported(path: Path) -> set[str]:
+    """The modules of the package that a module imports, itself left out."""
+    names = set(imports(ast.parse(path.read_text())))
+    known = {module_name(module) for module in MODULES}
+    return {name if name in known else name.rpartition(".")[0] for name in names} - {module_name(path)}
+
+
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
 def test_module_imports_only_what_its_layer_may(path):
     part = part_of(path)
@@ -248,6 +262,14 @@ def test_module_imports_only_what_its_layer_may(path):
 def test_module_uses_only_the_packages_confined_to_it(path):
     tops = {name.partition(".")[0] for name in imports(ast.parse(path.read_text()))}
     assert not {top for top in tops & CONFINED.keys() if part_of(path) not in CONFINED[top]}
+
+
+@pytest.mark.parametrize("part", sorted({part_of(path) for path in MODULES} - WITH_CIRCLES))
+def test_no_modules_of_a_package_import_each_other_in_a_circle(part):
+    """Those that a function imports where it needs them count too."""
+    of_part = {module_name(path): path for path in MODULES if part_of(path) == part}
+    order = TopologicalSorter({name: modules_imported(path) & of_part.keys() for name, path in of_part.items()})
+    order.prepare()
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
