@@ -393,3 +393,113 @@ macro_rules! statistics {
 }
 
 pub(crate) use {json_name, row, statistics, table, table_on_request, words};
+
+#[cfg(test)]
+#[expect(dead_code, reason = "not every method of a table is tested")]
+mod tests {
+    use super::*;
+    use crate::blocks::Gather;
+    use crate::column::Columns;
+
+    words! { Colour {
+        Red = "red", "The default.";
+        DarkBlue = "dark blue";
+    } }
+
+    table! { "One row per thing."
+    ThingRow, ThingsTable {
+        number: u32 => "number", "Its number.";
+        start: Option<Time> => "start_ns", "Its start.";
+        name: Option<String>, "Its name.";
+        colour: Option<Colour>, "Its colour.";
+    } }
+
+    table_on_request! { "One row per event."
+    EventRow, EventsTable, EventsWanted late(end) {
+        start: Time, "Its start.";
+        end: Option<Time>, "Its end.";
+    } }
+
+    statistics! { "The statistics of a thing."
+    ThingStatisticsRow, ThingStatisticsTable {
+        share: f64, "A share.";
+    }
+    "Of one side." SideStatistics {
+        bytes: u64, "Bytes sent.";
+        pause: Option<Duration>, "The longest pause.";
+    } }
+
+    fn names(columns: &Columns) -> Vec<&'static str> {
+        columns.columns.iter().map(|column| column.name).collect()
+    }
+
+    #[test]
+    fn a_missing_value_is_a_default_that_is_not_valid() {
+        let mut table = ThingsTable::default();
+        table.push(&ThingRow::default());
+        table.push(&ThingRow {
+            number: 7,
+            start: Some(5),
+            name: Some("x".to_owned()),
+            colour: Some(Colour::DarkBlue),
+        });
+        let columns = table.into_columns();
+        assert_eq!(names(&columns), ["number", "start", "name", "colour"]);
+        let json: Vec<_> = columns.columns.iter().map(|it| it.json_name).collect();
+        assert_eq!(json, [Some("number"), Some("start_ns"), None, None]);
+        let [number, start, name, colour] = &columns.columns[..] else {
+            unreachable!("there are four columns");
+        };
+        assert_eq!(
+            (number.integer(0), number.validity.as_ref()),
+            (Some(0), None)
+        );
+        assert_eq!((start.integer(0), start.integer(1)), (None, Some(5)));
+        assert_eq!((name.text(0), name.text(1)), (None, Some("x")));
+        assert_eq!(
+            colour.values,
+            Values::Enum(vec![0, 1], &["red", "dark blue"])
+        );
+        assert_eq!(colour.validity, Some(vec![false, true]));
+    }
+
+    #[test]
+    fn only_the_wanted_columns_of_a_table_on_request_are_gathered() {
+        let wanted = EventsWanted::only(&["end".to_owned()]).unwrap();
+        assert!(wanted.any_late());
+        assert_eq!(EventsWanted::only(&["middle".to_owned()]), Err("middle"));
+        let mut table = EventsTable::of(wanted);
+        table.push(&EventRow {
+            start: 1,
+            end: None,
+        });
+        table.end.set(0, 9);
+        table.end.set(1, 9);
+        let columns = table.into_columns();
+        assert_eq!(
+            (names(&columns), columns.columns[0].integer(0)),
+            (vec!["end"], Some(9))
+        );
+    }
+
+    #[test]
+    fn statistics_have_a_column_for_each_side() {
+        let mut row = ThingStatisticsRow::default();
+        row.server.bytes = 3;
+        let mut table = ThingStatisticsTable::default();
+        table.push(&row);
+        let columns = table.into_columns();
+        let wanted = [
+            "share",
+            "client_bytes",
+            "server_bytes",
+            "client_pause",
+            "server_pause",
+        ];
+        assert_eq!(names(&columns), wanted);
+        assert_eq!(
+            columns.column("server_bytes").and_then(|it| it.integer(0)),
+            Some(3)
+        );
+    }
+}
