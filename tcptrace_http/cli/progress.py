@@ -107,25 +107,17 @@ class CorpusProgress(_Line):
 
 
 def corpus_line(progress: UnitProgress) -> str:
-    """Return the complete units, a bar of bytes, the rate of all workers, and the remaining time."""
-    done = _BAR_WIDTH * progress.done_bytes // max(progress.total_bytes, 1)
+    """Units that are done, as a bar of bytes too, the rate of all workers, and the time left."""
     rate = progress.bytes_per_second / _MEGABYTE
-    line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.units} units, {rate:.1f} MB/s"
-    if progress.seconds_left is None:
-        return line
-    seconds_left = round(progress.seconds_left)
-    return f"{line}, {seconds_left // 60}:{seconds_left % 60:02} left"
+    done = f"{progress.done} of {progress.units} units, {rate:.1f} MB/s"
+    return f"{_bar(progress.done_bytes, progress.total_bytes)} {done}{_time_left(progress.seconds_left)}"
 
 
 def reproduction_line(progress: RunProgress) -> str:
-    """Return the complete runs with a bar, the runs per second, and the remaining time."""
-    done = _BAR_WIDTH * progress.done // max(progress.total, 1)
+    """Runs that are done, as a bar too, how many there are per second, and the time left."""
     rate = progress.done / max(progress.elapsed_seconds, 1e-9)
-    line = f"[{'#' * done:<{_BAR_WIDTH}}] {progress.done} of {progress.total} runs, {rate:.1f} a second"
-    if progress.seconds_left is None:
-        return line
-    seconds_left = round(progress.seconds_left)
-    return f"{line}, {seconds_left // 60}:{seconds_left % 60:02} left"
+    done = f"{progress.done} of {progress.total} runs, {rate:.1f} per second"
+    return f"{_bar(progress.done, progress.total)} {done}{_time_left(progress.seconds_left)}"
 
 
 def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> str:
@@ -133,8 +125,19 @@ def simulation_line(now_ns: int, duration_ns: int | None, elapsed_ns: int) -> st
     seconds = f"{now_ns / _NANOSECONDS:.0f} s simulated, {now_ns // max(elapsed_ns, 1)} times as fast as the clock"
     if duration_ns is None:
         return seconds
-    done = _BAR_WIDTH * now_ns // max(duration_ns, 1)
-    return f"[{'#' * done:<{_BAR_WIDTH}}] {seconds}"
+    return f"{_bar(now_ns, duration_ns)} {seconds}"
+
+
+def _bar(done: int, total: int) -> str:
+    return f"[{'#' * (_BAR_WIDTH * done // max(total, 1)):<{_BAR_WIDTH}}]"
+
+
+def _time_left(seconds: float | None) -> str:
+    """The time left in minutes and seconds, behind a comma; nothing where it is unknown."""
+    if seconds is None:
+        return ""
+    minutes, rest = divmod(round(seconds), 60)
+    return f", {minutes}:{rest:02} left"
 
 
 def progress_line(stream: CaptureStream, elapsed_ns: int) -> str:
