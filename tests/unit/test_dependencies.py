@@ -70,3 +70,9 @@ def test_the_version_is_the_same_for_python_rust_and_the_changelog():
     changelog = (REPOSITORY / "CHANGELOG.md").read_text(encoding="utf-8")
     newest = re.search(r"^## \[(\d+\.\d+\.\d+)\]", changelog, re.MULTILINE)
     assert newest[1] == __version__
+
+
+def test_the_examples_for_ci_install_this_version():
+    page = (REPOSITORY / "docs/ci.md").read_text(encoding="utf-8")
+    written = re.findall(r"(?:tcptrace-http@v|tcptrace-http==|rev: v)(\d+\.\d+\.\d+)", page)
+    assert set(written) == {__version__}
