@@ -248,6 +248,8 @@ class Stack:
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart
+    #: After an idle period the window is at most so many segments; None: as ``idle_restart`` leaves it.
+    restart_cap_segments: int | None = None
     #: New data is paced at a multiple of cwnd per RTT (Linux with fq).
     rate_pacing: bool = False
     #: The client's first data travels with the last ACK of the handshake.
@@ -271,5 +273,9 @@ class Stack:
     #: T/TCP: the SYN may carry data and FIN once the server is known (RFC 1644).
     accelerated_open: bool = False
     sharing: Sharing = Sharing.NONE
+    #: A cached window is halved for each round trip that passed since (Eggert 1999, section 7.4).
+    ages_shared_state: bool = False
+    #: E-TCP: a single packet that ACKs skip may wait for a delayed ACK, and is no sign of a loss (TCP-INT).
+    expects_delayed_acks: bool = False
     #: TIME-WAIT duration of the end that closed first.
     time_wait: Duration

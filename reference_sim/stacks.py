@@ -418,6 +418,17 @@ _ENSEMBLE: Final = _RENO.but(
     sharing=Sharing.ENSEMBLE,
 )
 
+_DECAY_CAPPED: Final = _RENO.but(
+    "reno-decay-capped",
+    "Reno whose window decays while it is idle, and is at most three segments afterwards",
+    {
+        "idle_restart": "Heidemann 1996, section 2.4: decay the congestion window over time; RFC 2861",
+        "restart_cap_segments": "Heidemann 1996, section 2.4: capped at some value; ours is 4 KB (RFC 2414)",
+    },
+    idle_restart=IdleRestart.DECAY,
+    restart_cap_segments=3,
+)
+
 # Baseline of Eggert's comparison: one-way agents of ns-2.1 that acknowledge every segment.
 _RENO_NS: Final = _RENO.but(
     "reno-ns",
@@ -467,6 +478,24 @@ def _etcp(sharing: Sharing, policy: str) -> Preset:
     )
 
 
+_ETCP_AGED: Final = _etcp(Sharing.ETCP_FAIR, "each connection holds one ticket").but(
+    "etcp-fair-aged",
+    "E-TCP whose cached window is halved for each round trip that it is not in use",
+    {"ages_shared_state": "Handley et al. 1999, by Eggert 1999, section 7.4"},
+    ages_shared_state=True,
+)
+
+_ETCP_DELAYED_ACKS: Final = _etcp(Sharing.ETCP_FAIR, "each connection holds one ticket").but(
+    "etcp-fair-delayed-acks",
+    "E-TCP with delayed ACKs, and TCP-INT's answer to them",
+    {
+        "acks": "RFC 1122, section 4.2.3.2: every second segment, within 500 ms; 200 ms as BSD",
+        "expects_delayed_acks": "TCP-INT, by Eggert 1999, section 3.3; its rule is in ns-2 (chost.cc, clean_segs)",
+    },
+    acks=AckPolicy(every=2, counts_segments=True, delay=DelayTimer(delay=200 * _MS)),
+    expects_delayed_acks=True,
+)
+
 #: Every preset by name.
 PRESETS: Final[Mapping[str, Preset]] = {
     preset.stack.name: preset
@@ -493,6 +522,9 @@ PRESETS: Final[Mapping[str, Preset]] = {
             "16 tickets at first, half of them gone after the 5th, 10th, 20th and 40th packet",
         ),
         _etcp(Sharing.ETCP_HTML_PRE, "HTML goes before all others, which share by content"),
+        _DECAY_CAPPED,
+        _ETCP_AGED,
+        _ETCP_DELAYED_ACKS,
         *modern(_LINUX6),
     )
 }

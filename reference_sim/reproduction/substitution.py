@@ -84,7 +84,7 @@ def _other(old: Stack, stack: Stack, studies: frozenset[str]) -> Stack:
     if strategy in STRATEGIES:
         kept |= STRATEGIES[strategy].client_stack.keys() | STRATEGIES[strategy].server_stack.keys()
     if old.sharing is not Sharing.NONE:
-        kept |= {"sharing", "accelerated_open", "idle_restart"}
+        kept |= {"sharing", "accelerated_open", "idle_restart", "ages_shared_state", "expects_delayed_acks"}
     if old.accelerated_open:
         kept |= {"accelerated_open"}
     knobs: dict[str, Any] = {knob: getattr(old, knob) for knob in kept}

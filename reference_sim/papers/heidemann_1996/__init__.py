@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.heidemann_1996.figures import H2, H3
+from reference_sim.papers.heidemann_1996.remedies import REMEDIES
 from reference_sim.papers.heidemann_1996.restarts import H4
 from reference_sim.papers.heidemann_1996.socket_buffers import H5
 from reference_sim.papers.heidemann_1996.table_1 import H1, H6
@@ -19,5 +20,5 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: Experiments, one per claim of the paper.
-EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7)
+#: One for every claim of the paper.
+EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7, *REMEDIES)

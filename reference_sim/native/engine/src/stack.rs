@@ -48,6 +48,10 @@ pub struct Stack {
     /// True if the first two duplicate ACKs release new data (RFC 3042).
     pub limited_transmit: bool,
     pub idle_restart: IdleRestart,
+    /// After an idle period the congestion window is at most so many segments; none: as
+    /// `idle_restart` leaves it (Heidemann 1996, section 2.4).
+    #[serde(default)]
+    pub restart_cap_segments: Option<u32>,
     /// True if all new data is paced at a multiple of the window per round trip (Linux with fq).
     #[serde(default)]
     pub rate_pacing: bool,
@@ -76,6 +80,14 @@ pub struct Stack {
     /// True with T/TCP: the first data and the FIN can travel on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
     pub sharing: Sharing,
+    /// A cached window is halved for each round trip that passed since (Handley et al., by
+    /// Eggert 1999, section 7.4).
+    #[serde(default)]
+    pub ages_shared_state: bool,
+    /// E-TCP: a single packet that ACKs skip may wait for a delayed ACK, and is no sign of a loss
+    /// (TCP-INT, by Eggert 1999, section 3.3).
+    #[serde(default)]
+    pub expects_delayed_acks: bool,
     /// Time for which the side that closed first remembers the connection.
     pub time_wait_ns: Nanoseconds,
 }

@@ -246,7 +246,7 @@ impl World {
             pairs: &mut self.pairs,
             places: &self.places,
         };
-        let before = self.hosts.before(at, ack, &mut ends);
+        let before = self.hosts.before(at, ack, now, &mut ends);
         if let Some(tcp) = ends.tcp(at) {
             happen(tcp);
         }

@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::{Estimate, HostPair, Path};
+use crate::stack::Nanoseconds;
 
 /// Weight of a new round trip: a quarter of the average (RFC 2140, section 3: `>> 2`).
 const GAIN_DIVISOR: i128 = 4;
@@ -14,19 +15,43 @@ const GAIN_DIVISOR: i128 = 4;
 /// measurements reuse state unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ControlBlocks {
-    cached: BTreeMap<HostPair, Path>,
+    cached: BTreeMap<HostPair, Known>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Known {
+    path: Path,
+    since: Nanoseconds,
 }
 
 impl ControlBlocks {
     /// Return the start state of a new connection, if an earlier connection existed.
     #[must_use]
     pub fn cached(&self, pair: HostPair) -> Option<Path> {
-        self.cached.get(&pair).copied()
+        self.cached.get(&pair).map(|known| known.path)
     }
 
-    /// Record the end of a connection. Windows are stored unchanged, and round trips are averaged.
-    pub fn closed(&mut self, pair: HostPair, learnt: Path) {
-        let known = self.cached.get(&pair).and_then(|path| path.round_trip);
+    /// The same with the window halved for each round trip since, down to one segment (Handley,
+    /// Padhye and Floyd 1999, by Eggert 1999, section 7.4).
+    #[must_use]
+    pub fn aged(&self, pair: HostPair, now: Nanoseconds) -> Option<Path> {
+        let known = self.cached.get(&pair)?;
+        let path = known.path;
+        let passed = path.round_trip.and_then(|estimate| {
+            now.saturating_sub(known.since)
+                .checked_div(estimate.smoothed)
+        });
+        let halvings = passed.and_then(|count| u32::try_from(count).ok());
+        let left = path.cwnd.checked_shr(halvings.unwrap_or(u32::MAX));
+        Some(Path {
+            cwnd: left.unwrap_or(0).max(u64::from(path.mss)),
+            ..path
+        })
+    }
+
+    /// A connection ended. Windows are kept as they are, round trips merged with those known.
+    pub fn closed(&mut self, pair: HostPair, learnt: Path, now: Nanoseconds) {
+        let known = self.cached(pair).and_then(|path| path.round_trip);
         let round_trip = match (known, learnt.round_trip) {
             (Some(known), Some(new)) => Some(Estimate {
                 smoothed: merged(known.smoothed, new.smoothed),
@@ -38,13 +63,13 @@ impl ControlBlocks {
             round_trip,
             ..learnt
         };
-        self.cached.insert(pair, path);
+        self.keep(pair, path, now);
     }
 
-    /// Store the control block of an ensemble unchanged after its last member left (Eggert 1999, section
-    /// 3.2).
-    pub fn keep(&mut self, pair: HostPair, path: Path) {
-        self.cached.insert(pair, path);
+    /// The last member of an ensemble left: its control block is kept as it is (Eggert 1999,
+    /// section 3.2).
+    pub fn keep(&mut self, pair: HostPair, path: Path, now: Nanoseconds) {
+        self.cached.insert(pair, Known { path, since: now });
     }
 }
 
@@ -107,7 +132,7 @@ mod tests {
     fn a_path_is_known_from_the_first_close_on_and_only_in_its_direction() {
         let mut blocks = ControlBlocks::default();
         assert_eq!(blocks.cached(PAIR), None);
-        blocks.closed(PAIR, path(5 * 1460, 80 * MS));
+        blocks.closed(PAIR, path(5 * 1460, 80 * MS), 0);
         assert_eq!(blocks.cached(PAIR), Some(path(5 * 1460, 80 * MS)));
         let other = HostPair {
             local: 0,
@@ -119,12 +144,24 @@ mod tests {
     #[test]
     fn a_later_close_sets_the_window_and_moves_the_round_trip_by_a_quarter() {
         let mut blocks = ControlBlocks::default();
-        blocks.closed(PAIR, path(5 * 1460, 80 * MS));
-        blocks.closed(PAIR, path(2 * 1460, 40 * MS));
+        blocks.closed(PAIR, path(5 * 1460, 80 * MS), 0);
+        blocks.closed(PAIR, path(2 * 1460, 40 * MS), 0);
         let cached = blocks.cached(PAIR).unwrap();
         assert_eq!(cached.cwnd, 2 * 1460);
         assert_eq!(cached.round_trip.unwrap().smoothed, 70 * MS);
         assert_eq!(cached.round_trip.unwrap().variation, 35 * MS);
+    }
+
+    #[test]
+    fn an_aged_window_is_halved_for_each_round_trip_and_never_below_a_segment() {
+        let mut blocks = ControlBlocks::default();
+        blocks.keep(PAIR, path(8 * 1460, 80 * MS), 100 * MS);
+        let window = |now| blocks.aged(PAIR, now).unwrap().cwnd;
+        assert_eq!(window(179 * MS), 8 * 1460);
+        assert_eq!(window(180 * MS), 4 * 1460);
+        assert_eq!(window(260 * MS), 2 * 1460);
+        assert_eq!(window(100_000 * MS), 1460);
+        assert_eq!(blocks.cached(PAIR).unwrap().cwnd, 8 * 1460);
     }
 
     #[test]

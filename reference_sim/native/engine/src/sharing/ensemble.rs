@@ -31,7 +31,10 @@ use super::pacing::Pacing;
 use super::stride::{ContentKind, Stride};
 use super::{Grant, Path};
 use crate::app::End;
-use crate::stack::{Nanoseconds, Scheduler};
+use crate::stack::{Nanoseconds, Scheduler, Stack};
+
+/// Twice the longest delay of an ACK in BSD (ns-2, chost.cc: `0.2 * 2`).
+const TWO_ACK_DELAYS: Nanoseconds = 400_000_000;
 
 /// A packet sent and not acknowledged.
 #[derive(Clone, Copy, Debug)]
@@ -43,6 +46,7 @@ struct Outstanding {
     start: u64,
     /// End offset in the member's stream.
     end: u64,
+    sent: Nanoseconds,
 }
 
 /// The kind of loss that a member's own rules detected.
@@ -67,13 +71,14 @@ pub struct Ensemble {
     pacing: Pacing,
     /// Maximum window in segments. None: no maximum.
     max_window: Option<u32>,
+    expects_delayed_acks: bool,
 }
 
 impl Ensemble {
     /// Create an ensemble without members, from a cached control block if there is one. Its window is then
     /// paced until ACKs arrive.
     #[must_use]
-    pub fn open(policy: Scheduler, cached: Option<Path>, max_window: Option<u32>) -> Self {
+    pub fn open(policy: Scheduler, cached: Option<Path>, stack: &Stack) -> Self {
         Ensemble {
             path: cached,
             stride: Stride::new(policy),
@@ -82,7 +87,8 @@ impl Ensemble {
             recover: 0,
             last_sent: 0,
             pacing: cached.map_or(Pacing::Off, |_| Pacing::Armed),
-            max_window,
+            max_window: stack.max_window_segments,
+            expects_delayed_acks: stack.expects_delayed_acks,
         }
     }
 
@@ -191,6 +197,7 @@ impl Ensemble {
             member,
             start,
             end,
+            sent: now,
         });
         self.next_number += 1;
         self.last_sent = now;
@@ -207,20 +214,36 @@ impl Ensemble {
             .iter()
             .rev()
             .find(|packet| is_covered(packet))
-            .map(|packet| packet.number);
+            .copied();
         let Some(newest) = newest else {
             return Vec::new();
         };
-        self.end_pacing(newest, more_waits);
+        self.end_pacing(newest.number, more_waits);
         let mut skipped = Vec::new();
         for packet in &self.outstanding {
-            let is_skipped = packet.number < newest && packet.member != member;
+            let is_skipped = packet.number < newest.number && packet.member != member;
             if is_skipped && !skipped.contains(&packet.member) {
                 skipped.push(packet.member);
             }
         }
+        if self.expects_delayed_acks {
+            skipped.retain(|other| self.is_overdue(*other, &newest));
+        }
         self.outstanding.retain(|packet| !is_covered(packet));
         skipped
+    }
+
+    /// Whether a member's oldest packet of those that were skipped would have its ACK by now, even a
+    /// delayed one.
+    fn is_overdue(&self, member: End, newest: &Outstanding) -> bool {
+        let mut skipped = self
+            .outstanding
+            .iter()
+            .filter(|packet| packet.member == member && packet.number < newest.number);
+        let is_old = skipped
+            .next()
+            .is_some_and(|oldest| newest.sent.saturating_sub(oldest.sent) > TWO_ACK_DELAYS);
+        is_old || skipped.next().is_some()
     }
 
     fn end_pacing(&mut self, newest: u64, more_waits: bool) {

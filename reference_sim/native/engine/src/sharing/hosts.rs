@@ -93,7 +93,7 @@ impl Hosts {
             self.members.insert(at, member);
         }
         if sharing != Sharing::None {
-            self.join(at, pair, sharing, ends);
+            self.join(at, pair, sharing, now, ends);
         }
     }
 
@@ -111,7 +111,15 @@ impl Hosts {
         (opening, peers.map(Count::Peers))
     }
 
-    fn join(&mut self, at: End, pair: HostPair, sharing: Sharing, ends: &mut impl Ends) {
+    fn join(
+        &mut self,
+        at: End,
+        pair: HostPair,
+        sharing: Sharing,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) {
+        let cached = self.cached(at, pair, now, ends);
         let group = self.groups.entry(pair).or_default();
         if let Sharing::Etcp(policy) = sharing {
             let is_half_closed = |end: &End| {
@@ -119,14 +127,30 @@ impl Hosts {
                     .is_some_and(|tcp| tcp.sender().fin_sent && !tcp.sender().has_unsent_data())
             };
             let others_are_half_closed = !group.is_empty() && group.iter().all(is_half_closed);
-            let cached = self.blocks.cached(pair);
-            let max_window = ends.tcp(at).and_then(|tcp| tcp.stack().max_window_segments);
+            let Some(stack) = ends.tcp(at).map(|tcp| tcp.stack()) else {
+                return;
+            };
             self.ensembles
                 .entry(pair)
-                .or_insert_with(|| Ensemble::open(policy, cached, max_window))
+                .or_insert_with(|| Ensemble::open(policy, cached, stack))
                 .join(at, others_are_half_closed);
         }
         group.push(at);
+    }
+
+    /// What is remembered of a path, as the stack of this end reads it.
+    fn cached(
+        &self,
+        at: End,
+        pair: HostPair,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) -> Option<Path> {
+        if ends.tcp(at)?.stack().ages_shared_state {
+            self.blocks.aged(pair, now)
+        } else {
+            self.blocks.cached(pair)
+        }
     }
 
     /// Return the ends whose timers can change with an event at this end.
@@ -152,8 +176,14 @@ impl Hosts {
         }
     }
 
-    /// Prepare an end for an event: the end adopts its group's state.
-    pub fn before(&mut self, at: End, ack: Option<u64>, ends: &mut impl Ends) -> Option<Before> {
+    /// Something is about to happen to an end: it gets what its group knows.
+    pub fn before(
+        &mut self,
+        at: End,
+        ack: Option<u64>,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) -> Option<Before> {
         let member = *self.members.get(&at)?;
         let group = self.group(at).to_vec();
         let mut skipped = Vec::new();
@@ -167,7 +197,7 @@ impl Hosts {
             });
             skipped = ensemble.acknowledged(at, ack, more_waits);
         }
-        let known = self.known(at, member, ends);
+        let known = self.known(at, member, now, ends);
         let tcp = ends.tcp(at)?;
         if let Some(path) = known {
             tcp.adopt(&path);
@@ -175,8 +205,14 @@ impl Hosts {
         Some(Before::of(tcp, skipped))
     }
 
-    /// Return the path state that an end adopts. None: the end keeps its own state.
-    fn known(&self, at: End, member: Member, ends: &mut impl Ends) -> Option<Path> {
+    /// What an end is to go on with; none: with its own.
+    fn known(
+        &self,
+        at: End,
+        member: Member,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) -> Option<Path> {
         if member.sharing == Sharing::None {
             return None;
         }
@@ -196,7 +232,7 @@ impl Hosts {
             }),
             (Some(_), None) => None,
             (None, Some(other)) => Some(*other),
-            (None, None) => self.blocks.cached(member.pair),
+            (None, None) => self.cached(at, member.pair, now, ends),
         }
     }
 
@@ -216,7 +252,7 @@ impl Hosts {
             return;
         };
         if !before.was_established {
-            self.established(at, member, own, ends);
+            self.established(at, member, own, now, ends);
         } else if let Some(ensemble) = member
             .ensemble()
             .and_then(|pair| self.ensembles.get_mut(&pair))
@@ -247,9 +283,16 @@ impl Hosts {
         }
     }
 
-    /// Handle an end's completed handshake. Its window comes from the others, past or present. Its round trip
-    /// already counts.
-    fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
+    /// The handshake of an end is done: its window is what the others leave it, or left it. Its
+    /// round trip has counted already.
+    fn established(
+        &mut self,
+        at: End,
+        member: Member,
+        own: Path,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) {
         let has_counts = ends.tcp(at).is_some_and(|tcp| tcp.has_counts());
         match member.count.filter(|_| has_counts) {
             Some(Count::Own(count)) => self.counts.connected(member.pair, count),
@@ -273,7 +316,7 @@ impl Hosts {
         } else {
             None
         };
-        let start = part.or_else(|| self.blocks.cached(member.pair));
+        let start = part.or_else(|| self.cached(at, member.pair, now, ends));
         if let (Some(start), Some(tcp)) = (start, ends.tcp(at)) {
             tcp.adopt(&Path {
                 round_trip: own.round_trip,
@@ -337,8 +380,8 @@ impl Hosts {
         None
     }
 
-    /// Remove an end that is closed for good.
-    pub fn closed(&mut self, at: End, ends: &mut impl Ends) {
+    /// An end is closed for good.
+    pub fn closed(&mut self, at: End, now: Nanoseconds, ends: &mut impl Ends) {
         let Some(member) = self.members.remove(&at) else {
             return;
         };
@@ -357,7 +400,7 @@ impl Hosts {
                 let path = ensemble.path();
                 self.ensembles.remove(&member.pair);
                 if let Some(path) = path {
-                    self.blocks.keep(member.pair, path);
+                    self.blocks.keep(member.pair, path, now);
                 }
             }
             return;
@@ -366,7 +409,7 @@ impl Hosts {
             return;
         };
         if member.sharing == Sharing::Temporal || staying.is_empty() {
-            self.blocks.closed(member.pair, learnt);
+            self.blocks.closed(member.pair, learnt, now);
             return;
         }
         let part = part_of_leaver(&learnt, staying.len() as u64);

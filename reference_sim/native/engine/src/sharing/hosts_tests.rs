@@ -170,7 +170,7 @@ impl Net {
                 .opened(at, pair, Some(segment), self.now, &mut self.transfers);
         }
         let ack = segment.has(flags::ACK).then_some(segment.ack);
-        let before = self.hosts.before(at, ack, &mut self.transfers);
+        let before = self.hosts.before(at, ack, self.now, &mut self.transfers);
         let Some(tcp) = self.transfers.tcp(at) else {
             return;
         };
@@ -190,7 +190,7 @@ impl Net {
                 if deadline.is_none_or(|deadline| deadline > now) {
                     continue;
                 }
-                let before = self.hosts.before(at, None, &mut self.transfers);
+                let before = self.hosts.before(at, None, self.now, &mut self.transfers);
                 self.transfers.tcp(at).unwrap().timeout(now);
                 if let Some(before) = before {
                     self.hosts.after(at, &before, now, &mut self.transfers);
@@ -296,7 +296,7 @@ impl Net {
             }
             (Event::PeerClosed, 0) => self.transfers.tcp(at).unwrap().close(now),
             (Event::Closed | Event::Failed, 1) => {
-                self.hosts.closed(at, &mut self.transfers);
+                self.hosts.closed(at, self.now, &mut self.transfers);
             }
             _ => {}
         }

@@ -196,6 +196,13 @@ impl Window {
         }
     }
 
+    /// At most so many segments: the rest is grown anew.
+    pub fn cap(&mut self, segments: u32) {
+        if self.kind != Congestion::FixedWindow {
+            self.cwnd = self.cwnd.min(u64::from(segments) * self.mss);
+        }
+    }
+
     /// Lower the threshold after a loss (RFC 5681, equation 4; RFC 9438, section 4.6).
     pub fn reduce(&mut self, flight: u64) {
         self.counted = 0;

@@ -56,6 +56,7 @@ pub fn stack() -> Stack {
         window_in_segments: false,
         limited_transmit: false,
         idle_restart: IdleRestart::Reset,
+        restart_cap_segments: None,
         rate_pacing: false,
         data_on_handshake_ack: false,
         upcall_before_ack: false,
@@ -66,6 +67,8 @@ pub fn stack() -> Stack {
         fin_on_bare_acks: false,
         accelerated_open: false,
         sharing: Sharing::None,
+        ages_shared_state: false,
+        expects_delayed_acks: false,
         time_wait_ns: 0,
     }
 }

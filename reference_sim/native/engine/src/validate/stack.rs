@@ -35,6 +35,7 @@ fn segments(at: &str, stack: &Stack) -> Check {
         ("initial_window", initial),
         ("max_window_segments", stack.max_window_segments),
         ("initial_ssthresh_segments", stack.initial_ssthresh_segments),
+        ("restart_cap_segments", stack.restart_cap_segments),
     ] {
         let path = format!("{at}.{name}");
         optional(&path, count)?;

@@ -62,11 +62,12 @@ impl World {
         if let Some(heir) = heir {
             self.call(heir);
         }
+        let now = self.fabric.now;
         let mut ends = Reach {
             pairs: &mut self.pairs,
             places: &self.places,
         };
-        self.hosts.closed(at, &mut ends);
+        self.hosts.closed(at, now, &mut ends);
         self.notify(at, what);
     }
 

@@ -1,5 +1,6 @@
 use super::*;
 use crate::sharing::Estimate;
+use crate::tcp::pair_tests::stack;
 use crate::truth::Side;
 
 const MS: Nanoseconds = 1_000_000;
@@ -29,7 +30,7 @@ fn path(segments: u64) -> Path {
 
 /// Return two members with a window, without pacing.
 fn ensemble(segments: u64) -> Ensemble {
-    let mut ensemble = Ensemble::open(Scheduler::Fair, None, None);
+    let mut ensemble = Ensemble::open(Scheduler::Fair, None, &stack());
     ensemble.join(member(0), false);
     ensemble.take_back(member(0), path(segments), None);
     ensemble.join(member(1), false);
@@ -84,6 +85,31 @@ fn in_order_acks_skip_nothing() {
         assert_eq!(ack(&mut ensemble, 0, index), []);
         assert_eq!(ack(&mut ensemble, 1, index), []);
     }
+}
+
+#[test]
+fn a_packet_that_may_wait_for_a_delayed_ack_is_skipped_for_nothing() {
+    let mut ensemble = Ensemble {
+        expects_delayed_acks: true,
+        ..ensemble(8)
+    };
+    send(&mut ensemble, 0, 0);
+    send(&mut ensemble, 1, 0);
+    assert_eq!(ack(&mut ensemble, 1, 1), [], "one packet may wait");
+    send(&mut ensemble, 0, 1);
+    send(&mut ensemble, 1, 1);
+    assert_eq!(ack(&mut ensemble, 1, 2), [member(0)], "two may not");
+}
+
+#[test]
+fn a_packet_older_than_two_delays_waits_for_no_delayed_ack() {
+    let mut ensemble = Ensemble {
+        expects_delayed_acks: true,
+        ..ensemble(8)
+    };
+    send(&mut ensemble, 0, 0);
+    ensemble.sent(member(1), BASE, MSS, false, 401 * MS);
+    assert_eq!(ack(&mut ensemble, 1, 1), [member(0)]);
 }
 
 #[test]
@@ -165,7 +191,7 @@ fn a_timeout_empties_the_list_and_the_next_one_of_the_same_flight_halves_nothing
 
 #[test]
 fn a_cached_window_is_paced_until_the_first_ack_of_it() {
-    let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), None);
+    let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), &stack());
     ensemble.join(member(0), false);
     let mut now = 0;
     for index in 0..4 {
@@ -185,7 +211,7 @@ fn a_cached_window_is_paced_until_the_first_ack_of_it() {
 
 #[test]
 fn a_window_that_was_not_needed_stays() {
-    let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), None);
+    let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), &stack());
     ensemble.join(member(0), false);
     send(&mut ensemble, 0, 0);
     ack(&mut ensemble, 0, 1);

@@ -179,6 +179,9 @@ impl Sender {
             IdleRestart::Reset => self.window.restart(),
             IdleRestart::Decay => self.window.decay(idle, timeout),
         }
+        if let Some(segments) = stack.restart_cap_segments {
+            self.window.cap(segments);
+        }
         self.last_sent = now;
     }
 }
