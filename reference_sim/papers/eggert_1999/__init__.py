@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.eggert_1999.beyond import BEYOND
+from reference_sim.papers.eggert_1999.extensions import EXTENSIONS
 from reference_sim.papers.eggert_1999.figure_5 import FIGURE_5
 from reference_sim.papers.eggert_1999.figure_6 import FIGURE_6
 from reference_sim.papers.eggert_1999.one_connection import SECTION_6_1
@@ -15,4 +16,12 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-EXPERIMENTS: Final[tuple[Experiment, ...]] = (*FIGURE_5, FIGURE_6, FIGURE_3, FIGURE_4, SECTION_6_1, *BEYOND)
+EXPERIMENTS: Final[tuple[Experiment, ...]] = (
+    *FIGURE_5,
+    FIGURE_6,
+    FIGURE_3,
+    FIGURE_4,
+    SECTION_6_1,
+    *BEYOND,
+    *EXTENSIONS,
+)

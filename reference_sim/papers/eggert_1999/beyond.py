@@ -37,12 +37,13 @@ if TYPE_CHECKING:
     from reference_sim.simulation import Simulation
     from reference_sim.stack import Stack
 
-__all__ = ["BEYOND"]
+__all__ = ["BEYOND", "BUNDLE", "SHARED", "ack_label", "delayed", "measure_again", "must"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
 _ENSEMBLE: Final = "E-TCP"
-_BUNDLE: Final = "Reno, a connection for each part"
+#: What an ensemble is compared with.
+BUNDLE: Final = "Reno, a connection for each part"
 _TWO: Final = "HTTP/1.1, two connections"
 #: Pages of many objects: their connections form a bundle.
 _MANY: Final = ("graphics", "frames", "java")
@@ -56,7 +57,7 @@ _TWO_CONNECTIONS: Final = Strategy(
     connections=2,
     discovery=Discovery.STREAMING,
 )
-_SHARED: Final = Strategy(
+SHARED: Final = Strategy(
     name="eggert-ensemble",
     about="HTTP/1.0, a connection for each part as its link comes",
     source="Eggert 1999, section 4",
@@ -65,14 +66,14 @@ _SHARED: Final = Strategy(
 )
 
 
-def _delayed(stack: Stack) -> Stack:
-    """Return the stack with an ACK per second segment, otherwise after 200 ms (RFC 1122, section 4.2.3.2)."""
+def delayed(stack: Stack) -> Stack:
+    """The stack with ACKs of every second segment, others after 200 ms (RFC 1122, section 4.2.3.2)."""
     acks = replace(stack.acks, every=2, counts_segments=True, delay=DelayTimer(delay=200 * _MS))
     return replace(stack, name=f"{stack.name}, delayed ACKs", acks=acks)
 
 
-def _again(simulation: Simulation) -> Mapping[str, float]:
-    """Return times, losses, and the server's retransmitted segments."""
+def measure_again(simulation: Simulation) -> Mapping[str, float]:
+    """Times, losses, and the segments of the server that were sent again."""
     import polars as pl
 
     packets = simulation.truth.packets.filter(pl.col("side") == "server", pl.col("payload_bytes") > 0)
@@ -88,7 +89,8 @@ _ACKS: Final = {
 }
 
 
-def _ack_label(page: str, kind: str) -> str:
+def ack_label(page: str, kind: str) -> str:
+    """Of a run that is about ACKs."""
     return f"E-TCP and ACKs, {page}, {kind}"
 
 
@@ -97,9 +99,14 @@ def _acks(_: Effort) -> Iterator[Run]:
         for kind, (sharing, is_delayed) in _ACKS.items():
             # Longer than any ACK delay: this comparison excludes timeouts.
             stack = stack_of(sharing, least_timeout_ns=_S)
-            made = page_run(_ack_label(page, kind), _SHARED, page, stack=_delayed(stack) if is_delayed else stack)
-            recorded = replace(made.scenario, record=Record(packets=True))
-            yield replace(made, scenario=recorded, measure=_again)
+            made = accesses(
+                strategy=SHARED,
+                page=page_of(page),
+                network=network_of(Situation.MODEL),
+                stack=delayed(stack) if is_delayed else stack,
+            )
+            scenario = replace(made, record=Record(packets=True))
+            yield Run(label=ack_label(page, kind), scenario=scenario, measure=measure_again)
 
 
 def _judge_acks(results: Results) -> Judgement:
@@ -107,17 +114,17 @@ def _judge_acks(results: Results) -> Judgement:
     for page in PAGES:
 
         def of(kind: str, name: str, page: str = page) -> float:
-            return results.value(_ack_label(page, kind), name)
+            return results.value(ack_label(page, kind), name)
 
         comparisons += [
-            _must(f"segments sent again with immediate ACKs, {page}", (0.0, 0.0), of("immediate", "sent again")),
-            _must(f"segments sent again with delayed ACKs, {page}", _MORE, of("delayed", "sent again")),
-            _must(
+            must(f"segments sent again with immediate ACKs, {page}", (0.0, 0.0), of("immediate", "sent again")),
+            must(f"segments sent again with delayed ACKs, {page}", _MORE, of("delayed", "sent again")),
+            must(
                 f"segments that Reno sends again with delayed ACKs, {page}",
                 (0.0, 0.0),
                 of("delayed, Reno", "sent again"),
             ),
-            _must(
+            must(
                 f"time with delayed ACKs over that with immediate ones, {page}",
                 _MORE,
                 of("delayed", quantity("total")) / of("immediate", quantity("total")),
@@ -125,8 +132,8 @@ def _judge_acks(results: Results) -> Judgement:
         ]
     return judged(
         comparisons,
-        remarks="Nothing is lost in the model scenario, so that whatever is sent again is unnecessary. TCP-INT's"
-        " variant for delayed ACKs, which section 3.3 names, is not in the engine.",
+        remarks="Nothing is lost in the model scenario, so that whatever is sent again is unnecessary. E12 has"
+        " TCP-INT's variant for delayed ACKs.",
     )
 
 
@@ -146,7 +153,7 @@ def _judge_aggressive(results: Results) -> Judgement:
 
     return judged(
         [
-            _must(
+            must(
                 f"share of packets that the queue drops, {page}: two connections of HTTP/1.1 less E-TCP",
                 (0.0, inf),
                 results.value(_page_label(page, _TWO), "loss") - shared(page),
@@ -165,7 +172,7 @@ def _other(simulation: Simulation) -> Mapping[str, float]:
 
 
 def _beside(_: Effort) -> Iterator[Run]:
-    kinds = {_BUNDLE: Sharing.NONE, _ENSEMBLE: Sharing.ETCP_FAIR}
+    kinds = {BUNDLE: Sharing.NONE, _ENSEMBLE: Sharing.ETCP_FAIR}
     where = network("thesis")
     plain = stack_of(Sharing.NONE)
     # Other hosts on the same link.
@@ -174,7 +181,7 @@ def _beside(_: Effort) -> Iterator[Run]:
     )
     for page in _MANY:
         for kind, sharing in kinds.items():
-            made = accesses(strategy=_SHARED, page=page_of(page), network=where, stack=stack_of(sharing))
+            made = accesses(strategy=SHARED, page=page_of(page), network=where, stack=stack_of(sharing))
             browsers = tuple(replace(browser, start=_LATER) for browser in made.browsers)
             scenario = replace(made, transfers=(transfer,), browsers=browsers)
             yield Run(label=_page_label(page, kind), scenario=scenario, measure=_other)
@@ -193,10 +200,10 @@ def _judge_beside(results: Results) -> Judgement:
 
     return judged(
         [
-            _must(
+            must(
                 f"time of a transfer beside {page}: beside a Reno bundle over beside E-TCP",
                 _MORE,
-                of(page, _BUNDLE) / of(page, _ENSEMBLE),
+                of(page, BUNDLE) / of(page, _ENSEMBLE),
             )
             for page in _MANY
         ],
@@ -205,8 +212,8 @@ def _judge_beside(results: Results) -> Judgement:
     )
 
 
-def _must(what: str, within: tuple[float, float], ours: float) -> Comparison:
-    """Return the comparison of an inequality that has no shape."""
+def must(what: str, within: tuple[float, float], ours: float) -> Comparison:
+    """What must hold; there is no shape of it."""
     return Comparison(
         what=what, unit="", published=within, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0, absolute=True
     )

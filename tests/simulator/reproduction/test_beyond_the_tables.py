@@ -18,6 +18,10 @@ KNOWN = {
     "E9": Verdict.REPRODUCED,
     "E10": Verdict.REPRODUCED,
     "E11": Verdict.REPRODUCED,
+    "E12": Verdict.REPRODUCED,
+    "E13": Verdict.REPRODUCED,
+    "E14": Verdict.REPRODUCED,
+    "E15": Verdict.REPRODUCED,
     "B9": Verdict.REPRODUCED,
 }
 
