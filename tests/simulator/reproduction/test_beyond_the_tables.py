@@ -11,6 +11,7 @@ from reference_sim.simulation import simulate
 KNOWN = {
     "G12": Verdict.REPRODUCED_IN_SHAPE,
     "G14": Verdict.REPRODUCED,
+    "G15": Verdict.REPRODUCED,
     "H7": Verdict.REPRODUCED,
     "H8": Verdict.REPRODUCED,
     "H9": Verdict.REPRODUCED,
