@@ -1,4 +1,4 @@
-"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment per claim, B1 to B9 of ``claims.toml``."""
+"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment a claim, B1 on of ``claims.toml``."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from reference_sim.papers.bhalekar_2003.cumulative_cache import CUMULATIVE_CACHE
 from reference_sim.papers.bhalekar_2003.initial_window import INITIAL_WINDOW
 from reference_sim.papers.bhalekar_2003.optimized_browser import OPTIMIZED_BROWSER
 from reference_sim.papers.bhalekar_2003.partial_get import PARTIAL_GET
+from reference_sim.papers.bhalekar_2003.prefetching import PREFETCHED_DELTAS, PRIORITY
 from reference_sim.papers.bhalekar_2003.round_trips import ROUND_TRIPS
 from reference_sim.papers.bhalekar_2003.saved_bytes import SAVED_BYTES
 from reference_sim.papers.bhalekar_2003.shared_state import SHARED_STATE
+from reference_sim.papers.bhalekar_2003.slow_networks import SLOW_NETWORKS
 
 if TYPE_CHECKING:
     from reference_sim.reproduction.experiment import Experiment
@@ -30,4 +32,7 @@ EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     SHARED_STATE,
     INITIAL_WINDOW,
     PARTIAL_GET,
+    SLOW_NETWORKS,
+    PRIORITY,
+    PREFETCHED_DELTAS,
 )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reference_sim.page import Page
     from reference_sim.simulation import Simulation
 
-__all__ = ["SAVED_BYTES", "corpus_bytes"]
+__all__ = ["SAVED_BYTES", "bytes_and_times", "corpus_bytes"]
 
 _PAGE: Final = "espn"
 _SEEDS: Final = 5
@@ -104,8 +104,8 @@ _STRATEGIES: Final[Mapping[str, Strategy]] = {
 }
 
 
-def _bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
-    """Return bytes of requests and responses (heads included) and seconds, for the first and the last visit.
+def bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
+    """Of the first and the last visit: bytes of requests and responses, heads included, and seconds.
 
     If the next page is prefetched: the completion time of each page.
     """
@@ -130,11 +130,11 @@ def _bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
 def _runs(effort: Effort) -> Iterable[Run]:
     for name, strategy in _STRATEGIES.items():
         scenario = retrieved(strategy, page(_PAGE), access=Access.END_TO_END)
-        yield from repeated(effort, name, scenario, _bytes_and_times)
+        yield from repeated(effort, name, scenario, bytes_and_times)
     for size in _ONE_TEXT:
         for name in ("http11-pipelined", "compressed-delta"):
             scenario = retrieved(name, sized(f"text-of-{size}", size), access=Access.END_TO_END)
-            yield from repeated(effort, f"{size} B of text, {name}", scenario, _bytes_and_times)
+            yield from repeated(effort, f"{size} B of text, {name}", scenario, bytes_and_times)
 
 
 @cache

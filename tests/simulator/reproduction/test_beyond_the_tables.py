@@ -24,6 +24,9 @@ KNOWN = {
     "E14": Verdict.REPRODUCED,
     "E15": Verdict.REPRODUCED,
     "B9": Verdict.REPRODUCED,
+    "B10": Verdict.REPRODUCED,
+    "B11": Verdict.REPRODUCED,
+    "B12": Verdict.REPRODUCED,
 }
 
 

@@ -1,0 +1,259 @@
+"""B11 and B12: a reader's requests before those in advance, and deltas made and fetched in advance (7.2.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import inf
+from statistics import fmean
+from typing import TYPE_CHECKING, Final
+
+from reference_sim.http2 import Http2, WriteOrder
+from reference_sim.page_versions import precreated_delta
+from reference_sim.pages import page as page_named
+from reference_sim.papers.bhalekar_2003.prediction import Reader, predicted
+from reference_sim.papers.bhalekar_2003.saved_bytes import bytes_and_times
+from reference_sim.papers.bhalekar_2003.scenarios import Access, repeated, retrieved, seconds
+from reference_sim.plan import Bytes, Complete, Fetch, HttpVersion, Plan
+from reference_sim.reproduction.experiment import Effort, Experiment, Results, Run
+from reference_sim.reproduction.verdict import Comparison, Judgement, Mean, judged
+from reference_sim.strategies import named_strategy
+from reference_sim.strategy import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from reference_sim.page import Object, Page
+    from reference_sim.simulation import Simulation
+
+__all__ = ["PREFETCHED_DELTAS", "PRIORITY"]
+
+_MORE: Final = (1.0, inf)
+#: The page that is read, the one that is fetched in advance, and the one that the reader asks for instead.
+_READ: Final = page_named("bhalekar-5-medium")
+_AHEAD: Final = page_named("bhalekar-10-large")
+_ASKED: Final = page_named("bhalekar-10-medium")
+#: RFC 9218, section 4.1: from the most urgent, 0, to the least, 7.
+_OF_READER: Final = "priority: u=1"
+_IN_ADVANCE: Final = "priority: u=7"
+#: The reader asks as the first object after the document of the page in advance comes in.
+_BYTES_AHEAD: Final = 1000
+_ALL: Final = 1000
+_WINDOW: Final = 1 << 30
+
+_NOTHING_AHEAD: Final = "nothing in advance"
+#: What the server writes next.
+_ORDERS: Final = {
+    "first come, first served": WriteOrder.SEQUENTIAL,
+    "in turn": WriteOrder.ROUND_ROBIN,
+    "the reader's requests first": WriteOrder.PRIORITY,
+}
+_FIRST: Final = "the reader's requests first"
+#: What is read in advance is late by no more than this for it.
+_STILL: Final = 0.2
+
+
+def _placed(page: Page, *, under: str, at: int, field: str) -> Iterator[Object]:
+    """The objects of a page as those from a number on of another one."""
+    for number, part in enumerate(page.objects):
+        yield replace(
+            part,
+            target=f"{under}{part.target}",
+            found_in=at + part.found_in if number else 0,
+            request_fields=(*part.request_fields, field),
+        )
+
+
+_AHEAD_AT: Final = len(_READ.objects)
+_ASKED_AT: Final = _AHEAD_AT + len(_AHEAD.objects)
+_ALL_PAGES: Final = _READ.with_objects(
+    (
+        *_READ.objects,
+        *_placed(_AHEAD, under="/ahead", at=_AHEAD_AT, field=_IN_ADVANCE),
+        *_placed(_ASKED, under="/asked", at=_ASKED_AT, field=_OF_READER),
+    ),
+    name="read-ahead-asked",
+)
+
+
+def _fetches(first: int, count: int, number: int, after: Complete | Bytes) -> Iterator[Fetch]:
+    """A document, object ``first`` and fetch ``number``, and its objects behind it."""
+    yield Fetch(objects=(first,), after=after)
+    for index in range(first + 1, first + count):
+        yield Fetch(objects=(index,), after=Complete(fetch=number))
+
+
+def _with_ahead(page: Page) -> Plan:
+    """The page in advance behind the one that is read; amid it the reader asks for another one."""
+    del page
+    read = _AHEAD_AT
+    fetches = (
+        Fetch(objects=(0,)),
+        *(Fetch(objects=(index,), after=Complete(fetch=0)) for index in range(1, read)),
+        *_fetches(read, len(_AHEAD.objects), read, Complete(fetch=read - 1)),
+        *_fetches(_ASKED_AT, len(_ASKED.objects), _ASKED_AT, Bytes(fetch=read + 1, bytes=_BYTES_AHEAD)),
+    )
+    return Plan(persistent=True, pipelining=_ALL, fetches=fetches)
+
+
+def _without_ahead(page: Page) -> Plan:
+    """The page that is read, and the one that the reader asks for."""
+    del page
+    read = _AHEAD_AT
+    fetches = (
+        Fetch(objects=(0,)),
+        *(Fetch(objects=(index,), after=Complete(fetch=0)) for index in range(1, read)),
+        *_fetches(_ASKED_AT, len(_ASKED.objects), read, Complete(fetch=read - 1)),
+    )
+    return Plan(persistent=True, pipelining=_ALL, fetches=fetches)
+
+
+def _asked(simulation: Simulation) -> Mapping[str, float]:
+    """Seconds of the page that the reader asked for, and of the one in advance if there is one."""
+    rows = simulation.truth.transactions
+    made = {}
+    for name in ("asked", "ahead"):
+        own = rows.filter(rows["target"].str.starts_with(f"/{name}"))
+        if own.height:
+            ends = own["response_last_received"].sort().tail(1) - own["request_first_sent"].sort().head(1)
+            (made[name],) = seconds(ends)
+    return made
+
+
+def _priority_runs(effort: Effort) -> Iterable[Run]:
+    for name, order in {_NOTHING_AHEAD: WriteOrder.PRIORITY, **_ORDERS}.items():
+        strategy = Strategy(
+            name=f"prefetch, {name}",
+            about="A page, one in advance, and the one that is asked for, as streams of one connection",
+            source="Bhalekar 2003, section 7.2.2; RFC 9218",
+            version=HttpVersion.HTTP11,
+            persistent=True,
+            http2=Http2(stream_window=_WINDOW, connection_window=_WINDOW, order=order),
+            plan=_without_ahead if name == _NOTHING_AHEAD else _with_ahead,
+        )
+        yield from repeated(effort, name, retrieved(strategy, _ALL_PAGES, access=Access.END_TO_END), _asked)
+
+
+def _judge_priority(results: Results) -> Judgement:
+    comparisons = [
+        _ordered(
+            f"time of the page that is asked for: {name}, over {_FIRST}",
+            results.value(name, "asked") / results.value(_FIRST, "asked"),
+        )
+        for name in _ORDERS
+        if name != _FIRST
+    ]
+    comparisons.append(
+        Comparison(
+            what="time of the page in advance with such priority over that without",
+            unit="ratio",
+            published=1.0,
+            ours=Mean(results.value(_FIRST, "ahead") / results.value("in turn", "ahead")),
+            tolerance=_STILL,
+            shape_tolerance=2 * _STILL,
+            neutral=0.0,
+        )
+    )
+    delays = [results.value(name, "asked") - results.value(_NOTHING_AHEAD, "asked") for name in _ORDERS]
+    remarks = _PRIORITY_REMARKS.format(*delays)
+    return judged(comparisons, remarks=remarks)
+
+
+_PRIORITY_REMARKS: Final = (
+    "A server that tells both kinds of requests apart is HTTP/2's with the priority field of RFC 9218; the thesis"
+    " has no figures and no protocol. A page of 505 kB is on its way in advance when the reader asks for another"
+    " one. Against nothing in advance that takes longer by {:.1f} s (first come, first served), {:.1f} s (in turn)"
+    " and {:.1f} s (the reader's first): what TCP has in its send buffer goes before, whatever is asked."
+)
+
+
+def _ordered(what: str, ours: float) -> Comparison:
+    """A ratio that is above one."""
+    return Comparison(
+        what=what, unit="ratio", published=_MORE, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0
+    )
+
+
+_PAGE: Final = "espn"
+_PLAIN: Final = "http11-pipelined"
+_WHOLE: Final = "prefetch"
+_DELTAS: Final = "prefetch, deltas"
+_SEEDS: Final = 5
+#: Of this mean (exponential), some readers leave a page before a whole one has come in advance.
+_READING_S: Final = 5.0
+#: "An almost 100 % reduction in the user's perceived latency, depending on the hit-ratio".
+_NEARLY: Final = 0.1
+
+
+def _deltas_ahead(page: Page) -> tuple[Page, ...]:
+    """The page, in advance the deltas of the next one, which the reader had before, and that one."""
+    both, asked = named_strategy(_WHOLE).revisit(page)
+    count = len(page.objects)
+    deltas = precreated_delta(page)[-1].objects
+    ahead = (
+        replace(delta, target=whole.target, found_in=whole.found_in)
+        for delta, whole in zip(deltas, both.objects[count:], strict=True)
+    )
+    return both.with_objects((*page.objects, *ahead), name=f"{page.name}-and-deltas"), asked
+
+
+_STRATEGIES: Final[Mapping[str, Strategy]] = {
+    _PLAIN: named_strategy(_PLAIN),
+    _WHOLE: named_strategy(_WHOLE),
+    _DELTAS: replace(named_strategy(_WHOLE), name=_DELTAS, revisit=_deltas_ahead),
+}
+
+
+def _delta_runs(effort: Effort) -> Iterable[Run]:
+    for name, strategy in _STRATEGIES.items():
+        scenario = retrieved(strategy, _PAGE, access=Access.END_TO_END)
+        yield from repeated(effort, name, scenario, bytes_and_times)
+
+
+def _spared(results: Results, name: str) -> float:
+    """Of the latency that hits of the prediction could spare, what is spared."""
+    page_s = results.value(_PLAIN, "first_s")
+    predictions = [
+        predicted(
+            Reader(reading_s=_READING_S),
+            page_s=page_s,
+            prefetch_s=results.value(name, "prefetch_s"),
+            seed=seed,
+        )
+        for seed in range(1, _SEEDS + 1)
+    ]
+    return fmean(one.spared / one.hit_ratio for one in predictions)
+
+
+def _judge_deltas(results: Results) -> Judgement:
+    page_bytes = results.value(_PLAIN, "first_bytes")
+    whole, deltas = (results.value(name, "first_bytes") - page_bytes for name in (_WHOLE, _DELTAS))
+    return judged(
+        [
+            _ordered("bytes in advance, whole over deltas", whole / deltas),
+            _ordered(
+                "time until the next page is there in advance, whole over deltas",
+                results.value(_WHOLE, "prefetch_s") / results.value(_DELTAS, "prefetch_s"),
+            ),
+            _ordered(
+                "latency spared at short reading times, deltas over whole",
+                _spared(results, _DELTAS) / _spared(results, _WHOLE),
+            ),
+            Comparison(
+                what="latency spared over the hit ratio, deltas",
+                unit="share",
+                published=1.0,
+                ours=Mean(_spared(results, _DELTAS)),
+                tolerance=_NEARLY,
+                shape_tolerance=0.5,
+                neutral=0.0,
+            ),
+        ],
+        remarks=f"A page of 51 objects of which a quarter changed; readers look {_READING_S:g} s at a page in the"
+        " mean (assumed), some of them for less than the page in advance takes.",
+    )
+
+
+#: Section 7.2.2, the last paragraph but one.
+PRIORITY: Final = Experiment(claim="B11", runs=_priority_runs, judge=_judge_priority)
+#: Section 7.2.2, both schemes as one.
+PREFETCHED_DELTAS: Final = Experiment(claim="B12", runs=_delta_runs, judge=_judge_deltas)
