@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.bhalekar_2003.compared_strategies import COMPARED_STRATEGIES
 from reference_sim.papers.bhalekar_2003.connections import CONNECTIONS
+from reference_sim.papers.bhalekar_2003.content import ALIKE, HEADS_AND_MODEMS
 from reference_sim.papers.bhalekar_2003.cumulative_cache import CUMULATIVE_CACHE
+from reference_sim.papers.bhalekar_2003.delta_places import DELTA_PLACES
 from reference_sim.papers.bhalekar_2003.initial_window import INITIAL_WINDOW
 from reference_sim.papers.bhalekar_2003.optimized_browser import OPTIMIZED_BROWSER
 from reference_sim.papers.bhalekar_2003.partial_get import PARTIAL_GET
@@ -35,4 +37,7 @@ EXPERIMENTS: Final[tuple[Experiment, ...]] = (
     SLOW_NETWORKS,
     PRIORITY,
     PREFETCHED_DELTAS,
+    ALIKE,
+    HEADS_AND_MODEMS,
+    DELTA_PLACES,
 )

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+import zlib
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
@@ -19,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-__all__ = ["IMAGE_BYTES", "Change", "Version", "corpus", "images"]
+__all__ = ["IMAGE_BYTES", "Answer", "Change", "Version", "answers", "corpus", "heads", "images"]
 
 #: "50kB (base) + 100kB (sum of all embedded object sizes in the web page)" (section 5.5).
 _DOCUMENT_BYTES: Final = 50_000
@@ -29,6 +30,9 @@ _PAGES: Final = 8
 _WIDTH: Final = 100
 #: A paragraph of at least this many characters is a story.
 _PROSE: Final = 300
+#: Answers of one address with other queries, each with so few stories: assumed.
+_ANSWERS: Final = 20
+_STORIES_OF_AN_ANSWER: Final = 3
 #: Share of a news page's stories that are new at the next visit: a quarter, assumed. The other stories move
 #: down, and the last stories drop out.
 _NEW_STORIES: Final = 0.25
@@ -68,6 +72,45 @@ def corpus(*, seed: int = 1) -> Iterator[Version]:
             (Change.REWRITTEN, stories[shown : 2 * shown]),
         ):
             yield Version(change=change, old=old, new=_document(number, 2, now))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Answer:
+    """A document that is made for a query, and what of it is not the template's."""
+
+    document: str
+    dynamic: str
+
+
+def answers(*, seed: int = 1) -> Iterator[Answer]:
+    """Documents whose addresses differ in the query alone: one frame, other stories."""
+    random = Random(seed)  # noqa: S311 -- a model, no secret
+    chosen = random.sample(_stories(), _ANSWERS * _STORIES_OF_AN_ANSWER)
+    for number in range(_ANSWERS):
+        first = number * _STORIES_OF_AN_ANSWER
+        stories = chosen[first : first + _STORIES_OF_AN_ANSWER]
+        # The template has the markup: of the frame the date and the advert change, of the rest all text.
+        changing = [line for line in _document(0, number, ()).splitlines() if "date" in line or "adverts" in line]
+        yield Answer(document=_document(0, number, stories), dynamic="\n".join([*changing, *stories]) + "\n")
+
+
+def heads(count: int) -> Iterator[str]:
+    """Heads of the responses of a page with its images, as Apache 1.3 writes them."""
+    for number in range(count):
+        kind, name = ("text/html", "index.html") if number == 0 else ("image/gif", f"{number}.gif")
+        size = 50_000 if number == 0 else 500 + 137 * number
+        yield (
+            "HTTP/1.1 200 OK\r\n"
+            f"Date: Thu, 11 Dec 2003 10:15:{number % 60:02} GMT\r\n"
+            "Server: Apache/1.3.27 (Unix) PHP/4.3.2\r\n"
+            f"Last-Modified: Wed, 10 Dec 2003 {number % 24:02}:{number * 7 % 60:02}:00 GMT\r\n"
+            f'ETag: "{zlib.crc32(name.encode()):x}-{size:x}"\r\n'
+            "Accept-Ranges: bytes\r\n"
+            f"Content-Length: {size}\r\n"
+            "Keep-Alive: timeout=15, max=100\r\n"
+            "Connection: Keep-Alive\r\n"
+            f"Content-Type: {kind}\r\n\r\n"
+        )
 
 
 def images(*, seed: int = 1) -> bytes:

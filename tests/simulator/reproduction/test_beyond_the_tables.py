@@ -27,6 +27,9 @@ KNOWN = {
     "B10": Verdict.REPRODUCED,
     "B11": Verdict.REPRODUCED,
     "B12": Verdict.REPRODUCED,
+    "B13": Verdict.REPRODUCED,
+    "B14": Verdict.REPRODUCED,
+    "B15": Verdict.REPRODUCED,
 }
 
 

@@ -64,7 +64,8 @@ def page_seconds(strategy, page, **choices):
 
 
 def test_every_claim_of_the_paper_has_its_experiment():
-    assert [experiment.claim for experiment in EXPERIMENTS] == [f"B{number}" for number in range(1, len(EXPERIMENTS) + 1)]
+    numbered = [f"B{number}" for number in range(1, len(EXPERIMENTS) + 1)]
+    assert [experiment.claim for experiment in EXPERIMENTS] == numbered
 
 
 @pytest.mark.parametrize("claim", [claim for claim, experiment in BY_CLAIM.items() if experiment.charts])
