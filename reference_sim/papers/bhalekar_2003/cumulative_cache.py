@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from reference_sim.simulation import Simulation
 
-__all__ = ["CUMULATIVE_CACHE", "cut_by_arithmetic", "days"]
+__all__ = ["CUMULATIVE_CACHE", "KEPT", "cut_by_arithmetic", "days", "kept_open", "lan", "visits"]
 
 _BITS: Final = 8
 #: "50kB (base) + 100kB (sum of all embedded object sizes in the web page)".
@@ -59,7 +59,8 @@ _SERVER_S: Final = (3.0, 4.5)
 #: Hits by the user's own repetition, and hits with ten users.
 _CUT: Final = (0.40, 0.79)
 
-_KEPT: Final = Strategy(
+#: Pipelined, on a connection that stays open.
+KEPT: Final = Strategy(
     name="pipelined-and-kept",
     about="",
     version=HttpVersion.HTTP11,
@@ -69,8 +70,9 @@ _KEPT: Final = Strategy(
 )
 
 
-def _kept_open(page: Page) -> Plan:
-    return replace(plan_of(_KEPT, page), keeps_connections=True)
+def kept_open(page: Page) -> Plan:
+    """The plan of a page whose connection stays open for the next visit."""
+    return replace(plan_of(KEPT, page), keeps_connections=True)
 
 
 #: "HTTP/1.1 compatible and p-HTTP compatible": a visit on a new connection, and a visit on the same
@@ -81,15 +83,15 @@ _TWICE: Final = Strategy(
     version=HttpVersion.HTTP11,
     persistent=True,
     revisit=twice,
-    plan=_kept_open,
+    plan=kept_open,
 )
 #: One request for all objects, as in the arithmetic; and the real page.
 _ALL_IN_ONE: Final = sized("150-kb", _PAGE_BYTES)
 _PAGES: Final[Mapping[str, Page]] = {"all in one": _ALL_IN_ONE, "50 objects": page_named("espn")}
 
 
-def _lan() -> Scenario:
-    """Return the page from the cumulative cache on the users' Ethernet."""
+def lan() -> Scenario:
+    """From the cumulative cache on the users' Ethernet."""
     cached = replace(_TWICE, place=Place.CACHE)
     return retrieval(strategy=cached, page=_ALL_IN_ONE, network=hybrid(), client_stack=RENO, record=Record())
 
@@ -112,8 +114,8 @@ def _hub() -> Scenario:
     )
 
 
-def _visits(simulation: Simulation) -> Mapping[str, float]:
-    """Return seconds of the visit with a new connection, and of the visit on an open connection."""
+def visits(simulation: Simulation) -> Mapping[str, float]:
+    """Seconds of the visit with a new connection, and of the one on an open connection."""
     rows = simulation.truth.retrievals
     own = rows.filter(rows["client"] == 0)
     new, again = seconds(own["end"] - own["start"])
@@ -121,10 +123,10 @@ def _visits(simulation: Simulation) -> Mapping[str, float]:
 
 
 def _runs(effort: Effort) -> Iterable[Run]:
-    yield from repeated(effort, "LAN", _lan(), _visits)
-    yield from repeated(effort, "hub", _hub(), _visits)
+    yield from repeated(effort, "LAN", lan(), visits)
+    yield from repeated(effort, "hub", _hub(), visits)
     for name, page in _PAGES.items():
-        yield from repeated(effort, f"server, {name}", _server(page), _visits)
+        yield from repeated(effort, f"server, {name}", _server(page), visits)
 
 
 @cache

@@ -13,14 +13,12 @@ from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import accumulate
+from math import inf
 from random import Random
 from typing import Final
 
 __all__ = ["Office", "Request", "Tally", "day", "tallied", "zipf_exponent"]
 
-#: "Users [...] begin to refill the moment people start browsing in the morning" (5.3): hours of a working
-#: day.
-_HOURS: Final = 8.0
 # Steeper than any distribution of requests; the search halves the interval to full precision.
 _STEEPEST: Final = 4.0
 _HALVINGS: Final = 40
@@ -49,6 +47,8 @@ class Office:
     #: Capacity of the cumulative cache with LRU replacement; None: unlimited ("benefits [...] are directly
     #: proportional to the cache size", 5.6).
     capacity: int | None = None
+    #: "It begins to refill the moment people start browsing in the morning" (5.3): hours of a day's work.
+    hours: float = 8.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +58,8 @@ class Request:
     user: int
     document: Hashable
     version: int
+    #: Of work since the start.
+    hour: float
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -108,7 +110,7 @@ def day(office: Office, *, seed: int) -> Iterator[Request]:
     weights = {count: _popularity(count, zipf_exponent(count, *shares)) for count in {common, own}}
     changes: dict[Hashable, list[float]] = {}
     arrivals = sorted(
-        (random.uniform(0, _HOURS), user) for user in range(office.users) for _ in range(office.requests)
+        (random.uniform(0, office.hours), user) for user in range(office.users) for _ in range(office.requests)
     )
     for time, user in arrivals:
         is_common = random.random() < office.common_share
@@ -116,16 +118,29 @@ def day(office: Office, *, seed: int) -> Iterator[Request]:
         (number,) = random.choices(range(count), cum_weights=weights[count])
         document: Hashable = number if is_common else (user, number)
         if document not in changes:
-            changes[document] = list(_change_times(random, office.change_hours))
-        yield Request(user, document, sum(changed <= time for changed in changes[document]))
+            changes[document] = list(_change_times(random, office))
+        yield Request(user, document, sum(changed <= time for changed in changes[document]), time)
 
 
-def tallied(requests: Sequence[Request], *, capacity: int | None = None, is_cumulative: bool = True) -> Tally:
-    """Return the sources of the responses; without the cumulative cache, each browser miss is a miss."""
+def tallied(
+    requests: Sequence[Request],
+    *,
+    capacity: int | None = None,
+    is_cumulative: bool = True,
+    flush_hours: float = inf,
+) -> Tally:
+    """Where these requests are answered; without the cumulative cache all that a browser misses is a miss.
+
+    The cumulative cache is flushed at each multiple of ``flush_hours``.
+    """
     browsers: dict[tuple[int, Hashable], int] = {}
     cache: OrderedDict[Hashable, int] = OrderedDict()
     own = cumulative = stale = 0
+    flushes = 0.0
     for request in requests:
+        if request.hour // flush_hours > flushes:
+            flushes = request.hour // flush_hours
+            cache.clear()
         key = (request.user, request.document)
         held = browsers.get(key)
         if held is not None:
@@ -160,8 +175,8 @@ def _popularity(count: int, exponent: float) -> list[float]:
     return list(accumulate(rank**-exponent for rank in range(1, count + 1)))
 
 
-def _change_times(random: Random, mean_hours: float) -> Iterator[float]:
-    time = random.expovariate(1 / mean_hours)
-    while time < _HOURS:
+def _change_times(random: Random, office: Office) -> Iterator[float]:
+    time = random.expovariate(1 / office.change_hours)
+    while time < office.hours:
         yield time
-        time += random.expovariate(1 / mean_hours)
+        time += random.expovariate(1 / office.change_hours)

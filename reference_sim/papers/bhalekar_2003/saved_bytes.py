@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from reference_sim.page import Page
     from reference_sim.simulation import Simulation
 
-__all__ = ["SAVED_BYTES", "bytes_and_times", "corpus_bytes"]
+__all__ = ["SAVED_BYTES", "bytes_and_times", "corpus_bytes", "partly_changed"]
 
 _PAGE: Final = "espn"
 _SEEDS: Final = 5
@@ -46,8 +46,8 @@ _TOLERANCE: Final = 0.20
 _SHAPE_TOLERANCE: Final = 0.50
 
 
-def _partly_changed(what: Page) -> Page:
-    """Return the next visit: changed objects whole, 304 for the rest."""
+def partly_changed(what: Page) -> Page:
+    """At the next visit: whole what changed, 304 for the rest."""
     unchanged = conditional_get(what)[-1].objects
     parts = (whole if is_changed(at) else unchanged[at] for at, whole in enumerate(what.objects))
     return what.with_objects(tuple(parts), name=f"{what.name}-partly-changed")
@@ -73,7 +73,7 @@ _AGAIN_PIPELINED: Final = Strategy(
     version=HttpVersion.HTTP11,
     persistent=True,
     pipelining=100,
-    revisit=lambda what: (_partly_changed(what),),
+    revisit=lambda what: (partly_changed(what),),
 )
 _AGAIN_LISTED: Final = Strategy(
     name="GETLIST, a quarter changed",

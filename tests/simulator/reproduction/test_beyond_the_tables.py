@@ -30,6 +30,10 @@ KNOWN = {
     "B13": Verdict.REPRODUCED,
     "B14": Verdict.REPRODUCED,
     "B15": Verdict.REPRODUCED,
+    "B16": Verdict.REPRODUCED,
+    "B17": Verdict.REPRODUCED,
+    "B18": Verdict.REPRODUCED,
+    "B19": Verdict.REPRODUCED,
 }
 
 

@@ -11,7 +11,7 @@ from tcptrace_http.errors import UnknownName
 
 
 def test_every_claim_has_exactly_one_experiment():
-    assert len(claims()) == 64
+    assert len(claims()) == 68
     assert list(experiments()) == list(claims())
 
 
