@@ -59,7 +59,7 @@ class Request:
     document: Hashable
     version: int
     #: Of work since the start.
-    hour: float
+    hour: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
