@@ -40,9 +40,10 @@ def infer(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> None:
     r"""Infer the path, the stacks, the page and the strategy of a captured retrieval.
 
-    Each figure has its range, its confidence, and its frames. Figures that the capture cannot show are listed
-    as assumptions. The command simulate --scenario FILE runs the scenario and makes the capture again. A
-    longer retrieval is modelled up to its first 10,000 segments.
+    Each figure has its range, its confidence, and the frames that it came from. What the capture cannot
+    show is listed as an assumption. The scenario runs: simulate --scenario FILE makes the capture again.
+    Of a retrieval with more than 10,000 segments the first 10,000 are modelled. If the capture has no
+    HTTP, the scenario is that of its files by FTP.
 
     \b
     Examples:
@@ -50,14 +51,17 @@ def infer(  # noqa: PLR0913, PLR0917 -- one parameter an option
       tcptrace-http infer page.pcapng -o page.toml && tcptrace-http simulate --scenario page.toml -o again.pcapng
     """
     from tcptrace_http.analysis import analyze
-    from tcptrace_http.inference import NEEDED_TABLES
+    from tcptrace_http.inference import NEEDED_TABLES, infer_files
     from tcptrace_http.inference import infer as inferred
     from tcptrace_http.inference.report import as_json, as_text, as_toml
 
     check_outputs([output], [capture, keylog])
     with Progress(quiet=quiet) as progress:
         analysis = analyze(capture, tables=NEEDED_TABLES, progress=progress, keylog=keylog)
-        inference = inferred(analysis, retrieval=retrieval, session=session)
+        if analysis.retrievals.is_empty() and not analysis.transfers.is_empty():
+            inference = infer_files(analysis)
+        else:
+            inference = inferred(analysis, retrieval=retrieval, session=session)
     if output == "-":
         click.echo(as_toml(inference, capture), nl=False)
         return

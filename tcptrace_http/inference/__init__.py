@@ -6,7 +6,8 @@
 """
 
 from tcptrace_http.inference.figure import Figure
+from tcptrace_http.inference.files import infer_files
 from tcptrace_http.inference.infer import Inference, infer
 from tcptrace_http.inference.observed import NEEDED_TABLES
 
-__all__ = ["NEEDED_TABLES", "Figure", "Inference", "infer"]
+__all__ = ["NEEDED_TABLES", "Figure", "Inference", "infer", "infer_files"]

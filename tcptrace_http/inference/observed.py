@@ -25,7 +25,16 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["NEEDED_TABLES", "Exchange", "Observed", "Visited", "observed", "visits_of_session"]
+__all__ = [
+    "NEEDED_TABLES",
+    "Exchange",
+    "Observed",
+    "Visited",
+    "captured_packets",
+    "observed",
+    "physical",
+    "visits_of_session",
+]
 
 #: Tables with one row per packet that the analysis must have.
 NEEDED_TABLES: Final = ("packets", "segments", "h2_windows")
@@ -173,7 +182,7 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     if retrievals.is_empty():
         files = analysis.transfers.height
         told = (
-            f"; it has {files} files by FTP, of which no scenario is inferred (simulate --strategy ftp makes one)"
+            f"; it has {files} files by FTP, which are told by tcptrace-http infer (infer_files in Python)"
             if files
             else ""
         )
@@ -200,14 +209,14 @@ def observed(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     first = flows["start"].to_physical().min()
     origin = int(first) if isinstance(first, int) else 0
     answered = _answered(analysis, members, flows["flow"].to_list())
-    captured = _packets(analysis, flows["flow"].to_list(), origin)
+    captured = captured_packets(analysis, flows["flow"].to_list(), origin)
     modelled = first_packets(captured, min(answered["request_frame"].to_list()))
     last_frame = int(modelled["frame"][-1])
     is_whole = modelled.height == captured.height
     what = Observed(
         packets=tuple(Packet(*(*row, place)) for place, row in enumerate(modelled.iter_rows())),
         visits=tuple(_visits(answered if is_whole else _begun(answered, last_frame), members, origin)),
-        flows={row["flow"]: row for row in _physical(flows).to_dicts()},
+        flows={row["flow"]: row for row in physical(flows).to_dicts()},
         profiles=_profiles(analysis, flows),
         server_software=_software(analysis, flows["flow"].to_list()),
         handshakes=_of_flows(analysis.tls_handshakes, flows),
@@ -225,12 +234,12 @@ def _profiles(analysis: Analysis, flows: pl.DataFrame) -> dict[int, dict[str, An
 
     is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
     rows = analysis.profiles.filter(is_of_server).join(flows, on="flow", how="semi", maintain_order="left")
-    return {row["flow"]: row for row in _physical(rows).to_dicts()}
+    return {row["flow"]: row for row in physical(rows).to_dicts()}
 
 
 def _of_flows(table: pl.DataFrame, flows: pl.DataFrame) -> dict[int, dict[str, Any]]:
     rows = table.join(flows, on="flow", how="semi", maintain_order="left")
-    return {row["flow"]: row for row in _physical(rows).to_dicts()}
+    return {row["flow"]: row for row in physical(rows).to_dicts()}
 
 
 def _h2_windows(analysis: Analysis, flows: pl.DataFrame, last_frame: int) -> tuple[dict[str, Any], ...]:
@@ -241,7 +250,7 @@ def _h2_windows(analysis: Analysis, flows: pl.DataFrame, last_frame: int) -> tup
         return ()
     is_of_server = pl.col("direction").cast(pl.String) == "server_to_client"
     rows = analysis.h2_windows.filter(is_of_server, pl.col("frame") <= last_frame)
-    return tuple(_physical(rows.join(flows, on="flow", how="semi", maintain_order="left")).to_dicts())
+    return tuple(physical(rows.join(flows, on="flow", how="semi", maintain_order="left")).to_dicts())
 
 
 def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[int]]:
@@ -296,16 +305,16 @@ def _targets(analysis: Analysis) -> dict[int, set[str]]:
     return found
 
 
-def _physical(frame: pl.DataFrame) -> pl.DataFrame:
-    """Return the frame with times and durations as integer nanoseconds, and enumerations as text."""
+def physical(frame: pl.DataFrame) -> pl.DataFrame:
+    """The frame with times and durations as integer nanoseconds, enumerations as text."""
     import polars as pl
     import polars.selectors as cs
 
     return frame.with_columns(cs.temporal().to_physical(), cs.by_dtype(pl.Enum).cast(pl.String))
 
 
-def _packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
-    """Return the packets of these flows with the columns of :class:`Packet` except its place."""
+def captured_packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
+    """The packets of these flows: the columns of :class:`Packet` but for its place."""
     import polars as pl
 
     headers = analysis.packets.select("frame", "header_bytes", "source", "timestamp_value")
@@ -372,9 +381,9 @@ def _visits(answered: pl.DataFrame, members: pl.DataFrame, origin: int) -> Itera
     """Return the visits with at least one answered transaction."""
     import polars as pl
 
-    spans = _physical(members.group_by("visit").agg(pl.col("start").min(), pl.col("end").max()))
+    spans = physical(members.group_by("visit").agg(pl.col("start").min(), pl.col("end").max()))
     span_of = {visit: (start - origin, end - origin) for visit, start, end in spans.rows()}
-    for number, (_, page) in enumerate(_physical(answered).group_by("visit", maintain_order=True)):
+    for number, (_, page) in enumerate(physical(answered).group_by("visit", maintain_order=True)):
         rows = page.to_dicts()
         numbers = {(row["flow"], row["transaction"]): place for place, row in enumerate(rows)}
         start, end = span_of[rows[0]["visit"]]

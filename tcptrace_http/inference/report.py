@@ -13,6 +13,8 @@ from reference_sim.scenario_writer import toml_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from reference_sim.scenario import Scenario
+    from reference_sim.stack import Stack
     from tcptrace_http.inference.figure import Figure, Value
     from tcptrace_http.inference.infer import Inference
 
@@ -129,19 +131,21 @@ def as_toml(inference: Inference, capture: str) -> str:
 def _comments(inference: Inference, capture: str) -> dict[str, str]:
     """Return the origin of each figure, by its place in the scenario."""
     scenario = inference.scenario
+    server, client = _stacks(scenario)
     places = {
         "path": "network.links",
-        "server": f"stacks.{scenario.servers[0].stack.name}",
-        "client": f"stacks.{scenario.browsers[0].stack.name}",
+        "server": f"stacks.{server.name}",
+        "client": f"stacks.{client.name}",
         "browser": "browsers",
+        "transfer": "transfers",
     }
     found: dict[str, list[str]] = {
         "": [f"Inferred from {capture}: the confidence of each figure, and its frames, are with it."]
     }
     if inference.part is not None:
         found[""].append(f"It is of {inference.part.words}.")
-    # Figures number the objects across all pages, each page numbers its own.
-    pages = [visit.page for visit in scenario.browsers[0].visits]
+    # Figures count the objects of all pages, pages their own.
+    pages = [visit.page for browser in scenario.browsers for visit in browser.visits]
     parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]
     for figure in inference.figures:
         part, _, _ = figure.name.partition(".")
@@ -152,6 +156,13 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
             number = int(part.removeprefix(_OBJECTS).removesuffix("]"))
             found.setdefault(f"pages.{parts[number]}", []).append(_story(figure))
     return {place: "\n".join(lines) for place, lines in found.items()}
+
+
+def _stacks(scenario: Scenario) -> tuple[Stack, Stack]:
+    """The server's and the client's, of pages or of files."""
+    if scenario.transfers:
+        return scenario.transfers[0].server_stack, scenario.transfers[0].stack
+    return scenario.servers[0].stack, scenario.browsers[0].stack
 
 
 def _story(figure: Figure) -> str:

@@ -144,3 +144,10 @@ def test_response_of_which_most_was_not_captured_is_refused_in_plain_words(cli, 
     result = cli(command, path)
     assert result.code == 2
     assert "was not captured" in result.err
+
+
+def test_of_a_capture_without_http_the_files_by_ftp_are_told(cli, tmp_path):
+    cli("simulate", "--strategy", "ftp", "--page", "heidemann", "--network", "wan", "-o", tmp_path / "ftp.pcap")
+    told = cli("infer", tmp_path / "ftp.pcap")
+    assert told.code == 0
+    assert "all 3: 12,400 B" in " ".join(told.out.decode().split())
