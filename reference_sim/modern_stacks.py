@@ -34,3 +34,21 @@ def modern(linux: Preset) -> Iterator[Preset]:
         },
         rate_pacing=True,
     )
+    yield linux.but(
+        "linux-6-autotuned",
+        "Linux 6 with receive autotuning: the window begins with 64 KB and follows what is read per round trip",
+        {
+            "receive_autotuning": "net.ipv4.tcp_moderate_rcvbuf 1: tcp_rcv_space_adjust, tcp_rcvbuf_grow and"
+            " tcp_grow_window of Linux 6.18"
+        },
+        receive_autotuning=True,
+    )
+    yield linux.but(
+        "linux-6-fast-open",
+        "Linux 6 with TCP Fast Open: the request rides on the SYN to a server that gave a cookie before",
+        {
+            "fast_open": "RFC 7413; net.ipv4.tcp_fastopen 3, TCP_FASTOPEN of the server and"
+            " TCP_FASTOPEN_CONNECT of the client"
+        },
+        fast_open=True,
+    )

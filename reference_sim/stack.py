@@ -227,6 +227,8 @@ class Stack:
     #: Selective acknowledgments (RFC 2018, RFC 6675).
     sack: bool = False
     receive_buffer: Size
+    #: The receive buffer is the most that the window grows to, with what is read per round trip (Linux).
+    receive_autotuning: bool = False
     #: Send buffer: limit on data written but not acknowledged. A writer waits for free space.
     send_buffer: Size
     #: Upper bound on bytes in flight, independent of the windows (the ``window_`` of ns-2).
@@ -272,6 +274,8 @@ class Stack:
     fin_on_bare_acks: bool = False
     #: T/TCP: the SYN may carry data and FIN once the server is known (RFC 1644).
     accelerated_open: bool = False
+    #: TCP Fast Open: the first data rides on the SYN to a server that gave a cookie (RFC 7413).
+    fast_open: bool = False
     sharing: Sharing = Sharing.NONE
     #: A cached window is halved for each round trip that passed since (Eggert 1999, section 7.4).
     ages_shared_state: bool = False

@@ -4,8 +4,8 @@ pub use trace_model::flags;
 
 use crate::stack::Nanoseconds;
 
-/// Maximum header length beyond the first 20 bytes (RFC 9293, section 3.1: the data offset).
-const MAX_OPTION_BYTES: u32 = 40;
+/// A header has so many bytes beside its first 20 (RFC 9293, section 3.1: the data offset).
+pub const MAX_OPTION_BYTES: u32 = 40;
 /// Maximum number of SACK blocks: three fit beside timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;
 
@@ -39,6 +39,28 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// Connection count of T/TCP (RFC 1644), shown on the wire.
     pub connection_count: Option<u32>,
+    /// TCP Fast Open (RFC 7413, section 2), on SYNs only.
+    pub fast_open: Option<Cookie>,
+}
+
+/// What a Fast Open option says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cookie {
+    /// No cookie: one is asked for.
+    Wanted,
+    /// Eight bytes, as Linux has them.
+    Of(u64),
+}
+
+impl Cookie {
+    /// Bytes of the cookie itself.
+    #[must_use]
+    pub fn bytes(self) -> u8 {
+        match self {
+            Cookie::Wanted => 0,
+            Cookie::Of(_) => 8,
+        }
+    }
 }
 
 impl Segment {
@@ -84,6 +106,11 @@ impl Options {
                 word(self.sack_permitted)
             }
             + 2 * word(self.connection_count.is_some())
+            + match self.fast_open {
+                None => 0,
+                Some(Cookie::Wanted) => 4,
+                Some(Cookie::Of(_)) => 12,
+            }
             + if blocks > 0 { 4 + 8 * blocks } else { 0 }
     }
 

@@ -23,6 +23,9 @@ pub struct Stack {
     /// True with selective acknowledgments (RFC 2018, RFC 6675).
     pub sack: bool,
     pub receive_buffer: u64,
+    /// The receive buffer is the most that the window grows to, with what is read (Linux).
+    #[serde(default)]
+    pub receive_autotuning: bool,
     /// Maximum of written and unacknowledged data. A writer waits for room.
     pub send_buffer: u64,
     /// Maximum data in flight regardless of the windows, in segments (the `window_` of ns-2).
@@ -79,6 +82,9 @@ pub struct Stack {
     pub fin_on_bare_acks: bool,
     /// True with T/TCP: the first data and the FIN can travel on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
+    /// TCP Fast Open: the first data rides on the SYN to a server that gave a cookie (RFC 7413).
+    #[serde(default)]
+    pub fast_open: bool,
     pub sharing: Sharing,
     /// A cached window is halved for each round trip that passed since (Handley et al., by
     /// Eggert 1999, section 7.4).

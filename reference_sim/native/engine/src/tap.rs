@@ -224,6 +224,6 @@ fn tcp_options(options: &segment::Options, ack_initial: u32) -> TcpOptions {
         timestamps: options
             .timestamps
             .map(|(value, echo_reply)| Timestamps { value, echo_reply }),
-        fast_open_cookie_bytes: None,
+        fast_open_cookie_bytes: options.fast_open.map(segment::Cookie::bytes),
     }
 }

@@ -2,7 +2,7 @@
 
 use trace_model::flags;
 
-use crate::segment::{Options, Segment};
+use crate::segment::{Cookie, Options, Segment};
 
 /// LINKTYPE_ETHERNET.
 pub const LINK_TYPE: u16 = 1;
@@ -27,6 +27,7 @@ mod kind {
     pub const SACK: u8 = 5;
     pub const TIMESTAMPS: u8 = 8;
     pub const CONNECTION_COUNT: u8 = 11;
+    pub const FAST_OPEN: u8 = 34;
 }
 
 /// The header fields of a frame.
@@ -128,6 +129,15 @@ fn write_options(options: &Options, ack_initial: AckInitial, out: &mut Vec<u8>) 
     if let Some(count) = options.connection_count {
         out.extend_from_slice(&[kind::NOP, kind::NOP, kind::CONNECTION_COUNT, 6]);
         out.extend_from_slice(&count.to_be_bytes());
+    }
+    match options.fast_open {
+        None => {}
+        Some(Cookie::Wanted) => out.extend_from_slice(&[kind::FAST_OPEN, 2, kind::NOP, kind::NOP]),
+        Some(Cookie::Of(cookie)) => {
+            out.extend_from_slice(&[kind::FAST_OPEN, 10]);
+            out.extend_from_slice(&cookie.to_be_bytes());
+            out.extend_from_slice(&[kind::NOP, kind::NOP]);
+        }
     }
     let blocks = options.sack_blocks();
     let count = options.sack_blocks().count() as u8;
@@ -289,6 +299,20 @@ mod tests {
             2, 4, 5, 180, 4, 2, 8, 10, 1, 2, 3, 4, 0, 0, 0, 0, 1, 3, 3, 7,
         ];
         assert_eq!(frame(&options, b"")[54..], expected);
+    }
+
+    /// As Linux 6.18 wrote them: `22 02 01 01`, `22 0a` and eight bytes, `01 01`.
+    #[test]
+    fn a_fast_open_option_is_filled_up_to_words() {
+        let mut options = Options {
+            fast_open: Some(Cookie::Wanted),
+            ..Options::default()
+        };
+        assert_eq!(frame(&options, b"")[54..], [34, 2, 1, 1]);
+        options.fast_open = Some(Cookie::Of(0x0102_0304_0506_0708));
+        let expected = [34, 10, 1, 2, 3, 4, 5, 6, 7, 8, 1, 1];
+        assert_eq!(frame(&options, b"")[54..], expected);
+        assert_eq!(options.bytes(), 12);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::accelerated_open::{ConnectionCounts, Opening};
 use super::control_block::{divided, part_of_leaver, ControlBlocks};
 use super::ensemble::{Ensemble, Loss};
+use super::fast_open::{Cookies, FastOpen};
 use super::stride::ContentKind;
 use super::{HostPair, Path};
 use crate::app::End;
@@ -58,6 +59,7 @@ enum Count {
 pub struct Hosts {
     blocks: ControlBlocks,
     counts: ConnectionCounts,
+    cookies: Cookies,
     members: BTreeMap<End, Member>,
     /// Open connections of each pair, in opening order.
     groups: BTreeMap<HostPair, Vec<End>>,
@@ -84,7 +86,8 @@ impl Hosts {
         } else {
             None
         };
-        if sharing != Sharing::None || count.is_some() {
+        let may_get_cookie = !accelerates && self.open_fast(at, pair, syn, now, ends);
+        if sharing != Sharing::None || count.is_some() || may_get_cookie {
             let member = Member {
                 pair,
                 sharing,
@@ -95,6 +98,28 @@ impl Hosts {
         if sharing != Sharing::None {
             self.join(at, pair, sharing, now, ends);
         }
+    }
+
+    /// Opens an end whose stack has Fast Open; whether its peer may give it a cookie.
+    fn open_fast(
+        &mut self,
+        at: End,
+        pair: HostPair,
+        syn: Option<&Segment>,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) -> bool {
+        let Some(tcp) = ends.tcp(at).filter(|tcp| tcp.stack().fast_open) else {
+            return false;
+        };
+        let fast_open = match syn {
+            None => Some(self.cookies.open(pair)),
+            Some(syn) => Cookies::answer(pair, syn),
+        };
+        if let Some(fast_open) = fast_open {
+            tcp.open_fast(fast_open, now);
+        }
+        matches!(fast_open, Some(FastOpen::Asks | FastOpen::Knows(_)))
     }
 
     /// Return the count of a connection, and the count to remember once the connection is established.
@@ -285,14 +310,10 @@ impl Hosts {
 
     /// The handshake of an end is done: its window is what the others leave it, or left it. Its
     /// round trip has counted already.
-    fn established(
-        &mut self,
-        at: End,
-        member: Member,
-        own: Path,
-        now: Nanoseconds,
-        ends: &mut impl Ends,
-    ) {
+    fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
+        if let Some(kept) = ends.tcp(at).and_then(|tcp| tcp.given_cookie()) {
+            self.cookies.keep(member.pair, kept);
+        }
         let has_counts = ends.tcp(at).is_some_and(|tcp| tcp.has_counts());
         match member.count.filter(|_| has_counts) {
             Some(Count::Own(count)) => self.counts.connected(member.pair, count),

@@ -16,6 +16,7 @@
 pub mod accelerated_open;
 pub mod control_block;
 pub mod ensemble;
+pub mod fast_open;
 pub mod hosts;
 pub mod pacing;
 pub mod stride;

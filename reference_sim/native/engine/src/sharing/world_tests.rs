@@ -289,3 +289,41 @@ fn an_accelerated_open_survives_the_loss_of_any_packet() {
         }
     }
 }
+
+/// One object, twice, with TCP Fast Open, where these packets of a direction are lost.
+fn opened_fast(lost: &[u64], direction: usize) -> Outcome {
+    let mut document = document(&json!("none"));
+    document["stacks"][0]["fast_open"] = json!(true);
+    document["stacks"][0]["sack"] = json!(true);
+    document["stacks"][0]["tail_loss_probe"] = json!(true);
+    let loss = json!([{"kind": "numbered", "packets": lost}]);
+    document["links"][direction]["loss"] = loss;
+    document["taps"] = json!([{"kind": "node", "index": 2}]);
+    run(document)
+}
+
+#[test]
+fn a_fast_open_survives_the_loss_of_any_packet() {
+    for lost in 0..40_u64 {
+        for direction in [1, 2] {
+            let outcome = opened_fast(&[lost, lost + 1, lost + 40], direction);
+            assert_eq!(outcome.truth.transactions.len(), 8);
+            for row in outcome.truth.transactions.iter() {
+                assert!(row.response_last_received.is_some(), "{lost} {direction}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_client_with_a_cookie_sends_its_request_on_the_syn() {
+    let outcome = opened_fast(&[], 1);
+    let packets = outcome.truth.packets.iter();
+    let syns: Vec<_> = packets
+        .filter(|row| row.flags & flags::SYN != 0 && row.side == Side::Client)
+        .map(|row| (row.sent, row.payload))
+        .collect();
+    // Four connections are opened at once, before any cookie came; in the second visit all have it.
+    let with_data = syns.iter().filter(|(_, payload)| *payload > 0).count();
+    assert_eq!((syns.len(), with_data), (8, 4), "{syns:?}");
+}

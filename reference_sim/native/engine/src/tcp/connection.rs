@@ -1,5 +1,6 @@
 //! The state of one end: handshake, both halves, close (RFC 9293, section 3.10).
 
+mod fast_open;
 mod handshake;
 mod receiving;
 mod sending;
@@ -8,6 +9,7 @@ mod sharing;
 use std::sync::Arc;
 
 use crate::sharing::accelerated_open::Opening;
+use crate::sharing::fast_open::{FastOpen, Kept};
 use crate::stack::{Nanoseconds, Stack};
 use crate::tcp::receiver::{Due, Receiver};
 use crate::tcp::sender::Sender;
@@ -62,6 +64,9 @@ pub struct Connection {
     limit: Limit,
     /// T/TCP: the connection's count, and a flag for a skipped handshake.
     opening: Option<Opening>,
+    /// TCP Fast Open: what is done with the cookie, and what the peer gave.
+    fast_open: Option<FastOpen>,
+    given: Option<Kept>,
     told_connected: bool,
     /// Latest time to which the SYN waits for data that the application writes now.
     syn_waits_until: Option<Nanoseconds>,
@@ -111,6 +116,8 @@ impl Connection {
             told_closed: false,
             limit: Limit::Handshake,
             opening: None,
+            fast_open: None,
+            given: None,
             told_connected: false,
             syn_waits_until: None,
             syn_rides: false,
@@ -137,20 +144,16 @@ impl Connection {
         self.sender.begin_run();
         self.receiver.timeout(now);
         self.syn_waits_until = None;
-        // Data that the peer has not acknowledged is retransmitted unchanged, together with the SYN.
-        self.syn_rides |= self.sender.una == 0 && self.state == State::Established;
+        // What the peer has not acknowledged goes out again as it was, with the SYN.
+        let is_unanswered = self.sender.una == 0 && self.state == State::Established;
+        self.syn_rides |= is_unanswered && (!self.is_fast() || self.sender.is_timed_out(now));
         if self.syn_timer.is_some_and(|time| time <= now) {
             self.syn_timed_out();
         }
         if self.sender.selective_timers(now, &self.stack) {
             return;
         }
-        if self
-            .sender
-            .retransmission_timer
-            .is_some_and(|time| time <= now)
-            && self.sender.timed_out(now, &self.stack)
-        {
+        if self.sender.is_timed_out(now) && self.sender.timed_out(now, &self.stack) {
             self.give_up();
         }
     }

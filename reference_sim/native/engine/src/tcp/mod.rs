@@ -25,6 +25,7 @@ mod quick_acks;
 mod rack;
 mod rate_pacing;
 mod rate_reduction;
+mod receive_autotuning;
 mod receiver;
 mod round_trip;
 mod sack_blocks;

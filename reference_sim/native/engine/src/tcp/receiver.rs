@@ -3,6 +3,7 @@
 use crate::segment::SACK_BLOCKS;
 use crate::stack::{AckDelay, AckPolicy, Nanoseconds, Stack};
 use crate::tcp::quick_acks::LinuxAcks;
+use crate::tcp::receive_autotuning::Autotuning;
 use crate::tcp::sack_blocks::SackBlocks;
 use crate::truth::SendReason;
 
@@ -43,6 +44,7 @@ pub struct Receiver {
     at_once_end: u64,
     pub due: Due,
     linux: Option<LinuxAcks>,
+    autotuning: Option<Autotuning>,
     /// Pause after which the peer is in slow start (Linux).
     pub pause_ns: Nanoseconds,
 }
@@ -67,12 +69,26 @@ impl Receiver {
             at_once_end: stack.acks.at_once_bytes,
             due: Due::Nothing,
             linux: stack.acks.quick_acks.map(LinuxAcks::new),
+            autotuning: stack
+                .receive_autotuning
+                .then(|| Autotuning::new(stack.receive_buffer)),
             pause_ns: stack.retransmission.initial_ns,
         }
     }
 
-    pub fn set_mss(&mut self, mss: u32) {
+    /// The handshake is done.
+    pub fn established(&mut self, mss: u32, now: Nanoseconds) {
         self.mss = u64::from(mss);
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.begin(self.mss, now);
+        }
+    }
+
+    /// Data of so many bytes came so long after the segment with this timestamp, which it answers.
+    pub fn answered(&mut self, echo: u32, payload: u32, rtt: Nanoseconds) {
+        if let Some(autotuning) = &mut self.autotuning {
+            autotuning.answered(echo, rtt, u64::from(payload) >= self.mss);
+        }
     }
 
     /// Take a range of the stream. Return true if it, or data after it, is now in order.
@@ -86,6 +102,9 @@ impl Receiver {
         }
         if start > self.next {
             self.beyond.insert(start, end);
+            if let Some(autotuning) = &mut self.autotuning {
+                autotuning.came_beyond(end - self.next);
+            }
             self.due = Due::Now(SendReason::Ack);
             self.came_out_of_order();
             return false;
@@ -96,6 +115,7 @@ impl Receiver {
         if let Some(linux) = &mut self.linux {
             linux.received(end - start, has_push, window, self.pause_ns, now);
         }
+        self.tune(end - start, window, now);
         if filled_a_hole {
             self.due = Due::Now(SendReason::Ack);
             self.came_out_of_order();
@@ -103,6 +123,17 @@ impl Receiver {
             self.schedule(has_push, now);
         }
         true
+    }
+
+    /// Data came in order, and an application that reads at once has read it.
+    fn tune(&mut self, bytes: u64, window: u64, now: Nanoseconds) {
+        let Some(autotuning) = &mut self.autotuning else {
+            return;
+        };
+        autotuning.arrived(bytes, self.next, window, self.mss, now);
+        if self.is_reading {
+            autotuning.has_read(self.next, now);
+        }
     }
 
     fn came_out_of_order(&mut self) {
@@ -256,7 +287,10 @@ impl Receiver {
         } else {
             self.next.saturating_sub(self.read)
         };
-        self.next + self.buffer.saturating_sub(unread)
+        let (buffer, offered) = self
+            .autotuning
+            .map_or((self.buffer, self.buffer), |it| it.window());
+        self.next + offered.min(buffer.saturating_sub(unread))
     }
 }
 

@@ -180,6 +180,12 @@ impl Sender {
         }
     }
 
+    /// The retransmission timer is due.
+    #[must_use]
+    pub fn is_timed_out(&self, now: Nanoseconds) -> bool {
+        self.retransmission_timer.is_some_and(|time| time <= now)
+    }
+
     /// Return the rest of the peer's receive window beyond the acknowledged data.
     #[must_use]
     pub fn receive_window(&self) -> u64 {

@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use reference_sim_engine::segment::{flags, Segment};
+use reference_sim_engine::sharing::fast_open::{Cookies, FastOpen, Kept};
+use reference_sim_engine::sharing::HostPair;
 use reference_sim_engine::stack::{Nanoseconds, Stack};
 use reference_sim_engine::tcp::Connection;
 use reference_sim_engine::truth::SendReason;
@@ -29,6 +31,8 @@ struct Player<'a> {
     events: VecDeque<String>,
     /// End of the peer's last segment.
     peer: u64,
+    /// A SYN came from the peer.
+    was_opened: bool,
 }
 
 /// Play a script. Return the first difference as an error.
@@ -41,6 +45,7 @@ pub fn play(script: &Script) -> Result<(), String> {
         sent: VecDeque::new(),
         events: VecDeque::new(),
         peer: 0,
+        was_opened: false,
     };
     for step in &script.steps {
         let told = player.step(step);
@@ -68,7 +73,12 @@ impl Player<'_> {
         self.now = step.time;
         self.act(&step.action)?;
         let tells_first = self.connection()?.tells_before_sending();
-        self.holds = tells_first && matches!(step.action, Action::Inject { .. });
+        self.holds = match step.action {
+            Action::Inject { .. } => tells_first,
+            // A SYN waits for the data that is written at once.
+            Action::Connect(kept) => kept.is_some(),
+            _ => false,
+        };
         if self.holds {
             self.collect_events();
         } else {
@@ -81,7 +91,7 @@ impl Player<'_> {
     fn act(&mut self, action: &Action) -> Result<(), String> {
         let now = self.now;
         match action {
-            Action::Connect => self.connection = Some(Connection::connect(self.stack)),
+            Action::Connect(kept) => self.connection = Some(self.connect(*kept)),
             Action::Accept => self.connection = Some(Connection::accept(self.stack)),
             Action::Write { bytes, taken } => {
                 let took = self.write(*bytes)?;
@@ -98,10 +108,36 @@ impl Player<'_> {
                     segment.seq = self.peer;
                 }
                 self.peer = self.peer.max(segment.end());
+                self.open_fast(&segment)?;
                 self.connection()?.receive(&segment, now);
             }
             Action::Expect(_) | Action::Event(_) | Action::State(_) | Action::Quiet => {}
         }
+        Ok(())
+    }
+
+    fn connect(&self, kept: Option<Kept>) -> Connection {
+        let mut connection = Connection::connect(self.stack);
+        if self.stack.fast_open {
+            let fast_open = kept.map_or(FastOpen::Asks, FastOpen::Knows);
+            connection.open_fast(fast_open, self.now);
+        }
+        connection
+    }
+
+    /// The first SYN of a client comes: the script's hosts have the numbers 0 and 1.
+    fn open_fast(&mut self, segment: &Segment) -> Result<(), String> {
+        let hosts = HostPair {
+            local: 1,
+            remote: 0,
+        };
+        let is_first = segment.has(flags::SYN) && !segment.has(flags::ACK) && !self.was_opened;
+        let answer = Cookies::answer(hosts, segment).filter(|_| is_first && self.stack.fast_open);
+        if let Some(fast_open) = answer {
+            let now = self.now;
+            self.connection()?.open_fast(fast_open, now);
+        }
+        self.was_opened |= is_first;
         Ok(())
     }
 

@@ -3,7 +3,8 @@
 
 use std::sync::Arc;
 
-use reference_sim_engine::segment::{flags, Options, Segment, SACK_BLOCKS};
+use reference_sim_engine::segment::{flags, Cookie, Options, Segment, SACK_BLOCKS};
+use reference_sim_engine::sharing::fast_open::Kept;
 use reference_sim_engine::stack::{Nanoseconds, Stack};
 use serde_json::Value;
 
@@ -37,7 +38,8 @@ pub struct Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    Connect,
+    /// `connect knowing <mss 1000, fastopen 0102030405060708>`: the peer gave that cookie before.
+    Connect(Option<Kept>),
     Accept,
     /// `write(BYTES)`, and the number of bytes taken.
     Write {
@@ -167,11 +169,14 @@ fn action(text: &str) -> Result<Action, String> {
     if let Some(segment) = text.strip_prefix("> ") {
         return expected(segment).map(Action::Expect);
     }
+    if let Some(kept) = text.strip_prefix("connect knowing ") {
+        return known(kept).map(|kept| Action::Connect(Some(kept)));
+    }
     if let Some(event) = text.strip_prefix("event ") {
         return Ok(Action::Event(event.to_owned()));
     }
     match text {
-        "connect" => Ok(Action::Connect),
+        "connect" => Ok(Action::Connect(None)),
         "accept" => Ok(Action::Accept),
         "close" => Ok(Action::Close),
         "abort" => Ok(Action::Abort),
@@ -180,6 +185,19 @@ fn action(text: &str) -> Result<Action, String> {
         "quiet" => Ok(Action::Quiet),
         _ if text.starts_with("write(") => write(text),
         _ => state(text),
+    }
+}
+
+/// What a client keeps of a peer, as options that the peer sent.
+fn known(text: &str) -> Result<Kept, String> {
+    let (_, list) = bracketed(text, '<', '>')?;
+    let options = options_of(list.unwrap_or_default())?;
+    match (options.fast_open, options.mss) {
+        (Some(Cookie::Of(cookie)), Some(mss)) => Ok(Kept {
+            cookie,
+            mss: mss.into(),
+        }),
+        _ => Err("neither a cookie nor a segment size".into()),
     }
 }
 
@@ -310,6 +328,11 @@ fn options_of(list: &str) -> Result<Options, String> {
         match words.as_slice() {
             ["mss", value] => options.mss = Some(narrow(number(value)?)?),
             ["wscale", value] => options.window_scale = Some(narrow(number(value)?)?),
+            ["fastopen"] => options.fast_open = Some(Cookie::Wanted),
+            ["fastopen", digits] => {
+                let cookie = u64::from_str_radix(digits, 16);
+                options.fast_open = Some(Cookie::Of(cookie.map_err(|error| error.to_string())?));
+            }
             ["sackOK"] => options.sack_permitted = true,
             ["ts"] => options.timestamps = Some((0, 0)),
             ["ts", "val", value, "ecr", echo] => {

@@ -34,7 +34,7 @@ impl Connection {
     }
 
     pub(super) fn is_accelerated(&self) -> bool {
-        self.opening.is_some_and(|opening| opening.is_accelerated)
+        self.opening.is_some_and(|opening| opening.is_accelerated) || self.is_fast()
     }
 
     pub(super) fn tell_connected(&mut self) {
@@ -57,28 +57,33 @@ impl Connection {
     /// Accept a SYN that passed T/TCP's test: its data is taken. The SYN-ACK can wait for the application's
     /// response (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
     pub(super) fn receive_valid_syn(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.begin_exchange();
-        // Until the SYN is acknowledged, the first sent segment carries its options.
-        let options = self.syn_options(true, now).bytes();
-        self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);
+        self.begin_exchange(now);
+        // Until the SYN is acknowledged its options are on what is sent first.
+        if !self.is_fast() {
+            let options = self.syn_options(true, now).bytes();
+            self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);
+        }
         self.tell_connected();
         self.syn_rides = true;
         // The client did not wait for an advertised window, so the initial window applies.
         self.receiver.acknowledge_unscaled();
-        if segment.payload == 0 {
+        self.receive_data(&behind_syn(segment), now);
+        if segment.payload == 0 || self.is_fast() {
             self.receiver.due = Due::Now(SendReason::New);
         }
-        self.receive_data(&behind_syn(segment), now);
     }
 
     pub(super) fn receive_syn_ack(&mut self, segment: &Segment, now: Nanoseconds) {
         self.agree(&segment.options);
+        self.take_cookie(&segment.options);
         self.receiver.next = 1;
         self.receiver.due = Due::Now(SendReason::New);
         self.establish(segment, now);
         if self.is_accelerated() {
             let segment = behind_syn(segment);
-            if segment.ack == 1 {
+            if segment.ack == 1 && self.is_fast() {
+                self.sender.forget_sent();
+            } else if segment.ack == 1 {
                 self.sender.send_first_again();
             } else {
                 self.receive_ack(&segment, now);
@@ -98,7 +103,7 @@ impl Connection {
     }
 
     pub(super) fn establish(&mut self, segment: &Segment, now: Nanoseconds) {
-        self.begin_exchange();
+        self.begin_exchange(now);
         let rules = &self.stack.retransmission;
         if self.syn_retries == 0 {
             let start = if rules.times_acks {
@@ -115,12 +120,12 @@ impl Connection {
         self.tell_connected();
     }
 
-    pub(super) fn begin_exchange(&mut self) {
+    pub(super) fn begin_exchange(&mut self, now: Nanoseconds) {
         self.state = State::Established;
         self.syn_timer = None;
         self.sender
             .established(&self.stack, self.mss, !self.is_active, self.agreed.sack);
-        self.receiver.set_mss(self.mss);
+        self.receiver.established(self.mss, now);
     }
 
     /// Agree on the options that both SYNs offer (RFC 7323, sections 2.2 and 3.2; RFC 2018, section 2).
@@ -186,10 +191,11 @@ impl Connection {
 
     /// Return a client's SYN, with its first data if the open is accelerated.
     pub(super) fn with_first_data(&mut self, syn: Segment, now: Nanoseconds) -> Segment {
-        if !self.is_accelerated() || !self.is_active {
+        if !self.is_accelerated() || !self.is_active || self.gave_up_fast_open() {
             return syn;
         }
-        let mss = self.stack.mss.saturating_sub(syn.options.bytes()).max(1);
+        let mss = self.fast_open_mss();
+        let mss = mss.unwrap_or_else(|| self.stack.mss.saturating_sub(syn.options.bytes()).max(1));
         match self.sender.on_syn(mss, now, &self.stack) {
             None => syn,
             Some(stretch) => Segment {
@@ -222,6 +228,7 @@ impl Connection {
                 .opening
                 .filter(|_| !is_answer || self.agreed.counts)
                 .map(|opening| opening.count),
+            fast_open: self.cookie_option(),
             ..Options::default()
         }
     }

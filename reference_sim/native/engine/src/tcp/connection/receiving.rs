@@ -1,6 +1,6 @@
 //! The processing of an incoming segment (RFC 9293, section 3.10.7).
 
-use super::{Connection, State, TIMESTAMP_CLOCK_NS};
+use super::{timestamp, Connection, State, TIMESTAMP_CLOCK_NS};
 use crate::segment::{flags, Segment, SACK_BLOCKS};
 use crate::stack::Nanoseconds;
 use crate::tcp::receiver::Due;
@@ -106,6 +106,7 @@ impl Connection {
         }
         if segment.payload > 0 {
             self.receiver.pause_ns = self.sender.round_trip.timeout(&self.stack.retransmission);
+            self.measure_at_receiver(segment, now);
             self.receiver
                 .take(segment.seq, end, segment.has(flags::PSH), now);
         } else if segment.has(flags::FIN) && end != self.receiver.next {
@@ -123,6 +124,17 @@ impl Connection {
         if has_ended {
             self.is_crossed = self.sender.una < self.sender.written;
             self.events.push(Event::PeerClosed);
+        }
+    }
+
+    /// By its timestamp, a receiver knows how long ago the segment that this one answers left (Linux,
+    /// `tcp_rcv_rtt_measure_ts`).
+    fn measure_at_receiver(&mut self, segment: &Segment, now: Nanoseconds) {
+        let echo = segment.options.timestamps.map(|(_, echo)| echo);
+        if let Some(echo) = echo.filter(|_| self.agreed.timestamps) {
+            let ticks = timestamp(now).wrapping_sub(echo).max(1);
+            let rtt = u64::from(ticks) * TIMESTAMP_CLOCK_NS;
+            self.receiver.answered(echo, segment.payload, rtt);
         }
     }
 

@@ -22,6 +22,10 @@ impl Connection {
             State::SynSent | State::SynReceived => return self.transmit_syn(now),
             State::Established => {}
         }
+        if self.is_fast() && std::mem::take(&mut self.syn_rides) {
+            let reason = self.reason_of_answer();
+            return Some((self.syn_ack(0, flags::ACK, now), reason));
+        }
         let stretch = self
             .sender
             .poll(now, &self.stack)
@@ -64,16 +68,7 @@ impl Connection {
         now: Nanoseconds,
     ) -> Segment {
         if seq == 1 && std::mem::take(&mut self.syn_rides) {
-            return Segment {
-                seq: 0,
-                ack: self.receiver.next,
-                payload,
-                flags: flags | flags::SYN,
-                window: self.receiver.acknowledge_unscaled(),
-                options: self.syn_options(true, now),
-                sent: now,
-                has_early_fin: false,
-            };
+            return self.syn_ack(payload, flags, now);
         }
         let window = self.receiver.acknowledge(payload > 0, now);
         let mut options = Options::default();
@@ -94,6 +89,20 @@ impl Connection {
             flags,
             window,
             options,
+            sent: now,
+            has_early_fin: false,
+        }
+    }
+
+    /// The SYN of a server that skips the handshake, with what rides on it.
+    fn syn_ack(&mut self, payload: u32, flags: u16, now: Nanoseconds) -> Segment {
+        Segment {
+            seq: 0,
+            ack: self.receiver.next,
+            payload,
+            flags: flags | flags::SYN,
+            window: self.receiver.acknowledge_unscaled(),
+            options: self.syn_options(true, now),
             sent: now,
             has_early_fin: false,
         }

@@ -96,6 +96,14 @@ impl Sender {
         Some(stretch)
     }
 
+    /// The peer took the SYN, but not the data on it, which is new data again (RFC 7413, section 4.2.2).
+    pub fn forget_sent(&mut self) {
+        self.next = 1;
+        self.max = 1;
+        self.fin_sent = false;
+        self.last_short_end = 0;
+    }
+
     /// Retransmit the first data: the peer accepted the SYN without its data.
     pub fn send_first_again(&mut self) {
         self.again = (self.max > 1).then_some((1, SendReason::New));
