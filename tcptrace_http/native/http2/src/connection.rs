@@ -8,7 +8,7 @@ use trace_model::{AnomalyKind, Mark};
 use crate::ended::EndedStreams;
 use crate::facts::Facts;
 use crate::frame::{Header, Kind};
-use crate::reader::{Begun, Event, Skipped};
+use crate::reader::{Event, FrameStart, SkippedBytes};
 use crate::side::{OpenBlock, Side, Sides};
 use crate::stream::{Oldest, Stream};
 use crate::window::Window;
@@ -218,7 +218,7 @@ impl Connection {
         side.has_ended = true;
         // A client may close its direction and wait for the rest.
         if self.sides.server.has_ended {
-            self.hand_out_all(out);
+            self.emit_all(out);
         }
     }
 
@@ -233,7 +233,7 @@ impl Connection {
         match event {
             Event::More => {}
             Event::Preface => self.facts.preface = Some(mark),
-            Event::FrameStart(begun) => self.begun(direction, &begun, out),
+            Event::Begun(begun) => self.begun(direction, &begun, out),
             Event::Data(begun, bytes) => self.stream_data(direction, &begun, bytes, mark),
             Event::Finished(begun) => self.finished(direction, &begun, mark, out),
             Event::NoFrame(what) => self.report_no_frame(direction, what, mark, out),

@@ -237,7 +237,7 @@ impl Connection {
     }
 
     /// SETTINGS of the sender of `direction`: they bound what its peer sends.
-    fn settings(&mut self, direction: Direction, begun: &Begun, mark: Mark, out: &mut Output) {
+    fn settings(&mut self, direction: Direction, begun: &FrameStart, mark: Mark, out: &mut Output) {
         let bounded = direction.reverse();
         if begun.header.has(flags::ACK) {
             self.facts.of(bounded).settings_acked.get_or_insert(mark);

@@ -5,7 +5,7 @@ use trace_model::rows::{H2WindowEvent, H2WindowRow};
 use trace_model::Mark;
 
 use crate::connection::Connection;
-use crate::reader::Begun;
+use crate::reader::FrameStart;
 
 /// Maximum number of connection window openings that are kept for streams.
 const OPENINGS_MAX: usize = 4096;

@@ -44,7 +44,7 @@ pub(crate) enum Event<'a> {
     More,
     /// First byte of the preface.
     Preface,
-    FrameStart(FrameStart),
+    Begun(FrameStart),
     /// Data of a DATA frame.
     Data(FrameStart, &'a [u8]),
     Finished(FrameStart),
@@ -218,7 +218,7 @@ impl Reader {
         if header.kind != Kind::Continuation {
             self.clear_payload();
         }
-        Event::FrameStart(begun)
+        Event::Begun(begun)
     }
 
     fn in_payload<'a>(

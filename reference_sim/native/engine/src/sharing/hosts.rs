@@ -310,7 +310,14 @@ impl Hosts {
 
     /// The handshake of an end is done: its window is what the others leave it, or left it. Its
     /// round trip has counted already.
-    fn established(&mut self, at: End, member: Member, own: Path, ends: &mut impl Ends) {
+    fn established(
+        &mut self,
+        at: End,
+        member: Member,
+        own: Path,
+        now: Nanoseconds,
+        ends: &mut impl Ends,
+    ) {
         if let Some(kept) = ends.tcp(at).and_then(|tcp| tcp.given_cookie()) {
             self.cookies.keep(member.pair, kept);
         }
