@@ -146,15 +146,16 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
     start = time.monotonic()
     chance = random.Random(_SEED)
     command = _add_command(captures, killed)
-    # On average, the last kill comes near the end.
-    steps = 2 * _markers(whole) // kills
+    total = _markers(whole)
     runs = workers = 0
     while runs + workers < kills:
         # Separate process group, so that the workers are killed with the waiting process.
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
             is_killed = False
             while not is_killed and runs + workers < kills:
-                units = _markers(killed) + chance.randint(0, steps)
+                # Each kill may use its share of the units that are left: the last one comes before the end.
+                done = _markers(killed)
+                units = done + chance.randint(0, (total - done) // (kills - runs - workers))
                 if not _wait_for(process, killed, units, chance.uniform(0, 1)):
                     raise SystemExit(f"all was done after {runs + workers} kills")
                 found = [each for each in _children(process.pid) if _is_worker(each)]
@@ -169,7 +170,7 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
                 process.wait()
     done = _markers(killed)
     measured(command)
-    yield "killed", f"{runs} runs and {workers} workers; {done} of {_markers(whole)} units were done by then"
+    yield "killed", f"{runs} runs and {workers} workers; {done} of {total} units were done by then"
     yield "all of it", f"{time.monotonic() - start:.1f} s"
     one, other = _contents(whole), _contents(killed)
     differing = [name for name in one.keys() | other.keys() if one.get(name) != other.get(name)]

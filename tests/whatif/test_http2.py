@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.whatif.real_pages import IMAGES, measured, took
 
 import tcptrace_http
 from reference_sim.http2 import FIRST_WINDOW, Http2
@@ -17,6 +16,7 @@ from tcptrace_http.inference import infer
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.strategies import as_it_is, under
 from tests.simulator.test_http2 import by_streams, distant, page
+from tests.whatif.real_pages import IMAGES, measured, took
 from tests.whatif.retrievals import RETRIEVALS
 
 WITHIN = 0.15

@@ -19,6 +19,7 @@ from reference_sim.papers.eggert_1999.bundles import (
     Transport,
     accesses,
     measure,
+    network_of,
     page_of,
     page_run,
     quantity,

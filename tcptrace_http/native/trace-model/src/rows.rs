@@ -657,7 +657,7 @@ BodyRow, BodiesTable {
     zstd_bytes: Option<u64>, "What zstd -3 makes of it.";
     previous_flow: Option<u32>, "Flow of a 200 with the same URL and Content-Encoding that the client had by then.";
     previous_transaction: Option<u32>, "Its transaction.";
-    previous_frame: Option<u64>, "Frame that completed it: the latest such, or on connections side by side a late one.";
+    previous_frame: Option<u64>, "Frame that completed it: the latest such, or on parallel connections a late one.";
     previous_time: Option<Time>, "Time it was complete.";
     previous_has_validator: Option<bool>, "It had an ETag or Last-Modified.";
     previous_no_store: Option<bool>, "Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5).";
