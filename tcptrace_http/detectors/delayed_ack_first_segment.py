@@ -1,5 +1,15 @@
-"""A window of one segment never offers a second one. Slow start then begins with a pause unrelated to the path.
-Windows of at least two segments avoid the pause.
+"""A window of one segment waits for the delayed ACK of its only segment.
+
+What it does
+------------
+Finds messages whose first flight is one segment and whose next data follows the delayed ACK of that segment.
+The initial window is one segment, or the sender restarts with one segment after an idle period or an RTO.
+
+Why it is bad
+-------------
+The receiver acknowledges every second full segment immediately. A single segment waits for the delayed-ACK
+timer: 40 ms (Linux) to 200 ms (BSD). A window of one segment never offers a second one. Slow start then
+begins with a pause unrelated to the path. Windows of at least two segments avoid the pause.
 
 Evidence
 --------
