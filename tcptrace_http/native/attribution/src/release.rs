@@ -193,7 +193,7 @@ impl Acks {
 
     /// Return the ACK whose answer is nearest to `pass_ns` within the tolerance, and the previous ACK.
     ///
-    /// Of several simultaneous ACKs, the first released the segment.
+    /// The first of several simultaneous ACKs released the segment.
     pub(crate) fn answered(
         &self,
         pass_ns: i64,

@@ -200,7 +200,7 @@ impl Sender {
 
     /// Return the ACK that opened the receive window for a segment, if the segment left then.
     ///
-    /// Of several possible ACKs, the segment must have waited for this one (RFC 9293, section 3.8.6).
+    /// The segment must have waited for this one of several possible ACKs (RFC 9293, section 3.8.6).
     fn window_answer(&self, data: &DataEvent, route: &Route) -> Option<AnswerPair> {
         let (ack, before) = self.acks.answer(self.edge_frame(data.end)?)?;
         let answer_ns = route.answer_ns(ack.time_ns, ack.packet_bytes, data.packet_bytes);
@@ -210,7 +210,7 @@ impl Sender {
 
     /// Return the ACK of the last short segment, if a short segment left then.
     ///
-    /// Of several simultaneous ACKs, Nagle's algorithm must have waited for this one (Linux,
+    /// Nagle's algorithm must have waited for this one of several simultaneous ACKs (Linux,
     /// tcp_minshall_check).
     fn nagle_answer(
         &self,

@@ -1,4 +1,4 @@
-//! One direction of a connection: its log, and the results of its replay.
+//! Stream: one direction of a connection with its log and the results of its replay.
 
 use std::collections::VecDeque;
 
@@ -20,7 +20,7 @@ const EVENTS_MAX: usize = 1 << 16;
 const EVENTS_OF_PART: usize = EVENTS_MAX / 2;
 const EVENTS_BEHIND_PART: usize = EVENTS_OF_PART / 8;
 
-/// One direction of a connection.
+/// Direction of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Stream {
     log: Vec<Event>,

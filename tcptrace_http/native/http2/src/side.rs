@@ -1,4 +1,4 @@
-//! One direction of a connection: its reader, its header table and its DATA window.
+//! Side of a connection: the reader, the header table and the DATA window of one direction.
 
 use std::collections::VecDeque;
 

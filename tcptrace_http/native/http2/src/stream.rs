@@ -11,7 +11,7 @@ use crate::grpc::Prefixes;
 use crate::reader::FrameStart;
 use crate::window::Window;
 
-/// One direction of a stream.
+/// Direction of a stream.
 #[derive(Debug, Default)]
 pub(crate) struct Half {
     /// Offset of the direction at the start of the stream.

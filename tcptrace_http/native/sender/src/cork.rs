@@ -1,5 +1,4 @@
-//! Corked socket (TCP_CORK, MSG_MORE): less than a full segment waits until the segment is full, or for a
-//! timer.
+//! Corked socket (TCP_CORK, MSG_MORE): a short segment waits until it is full, or for a timer.
 //!
 //! Linux sends the data by its probe timer, which runs for one RTO (`tcp_check_probe_timer`). The RTO is 200
 //! ms plus the smoothed round trip. Delayed ACKs increase the smoothed round trip.

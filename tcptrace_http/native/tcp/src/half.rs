@@ -1,4 +1,4 @@
-//! One direction of a flow: the data of its sender and the ACKs of its peer.
+//! Half of a flow: the data of one sender and the ACKs of its peer.
 
 use std::collections::VecDeque;
 

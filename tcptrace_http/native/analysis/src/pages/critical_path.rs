@@ -1,12 +1,12 @@
 //! Critical path of a retrieval: the wait of a transaction that bounded the page time at each moment.
 //!
-//! The path runs backward from the last byte of the page. It starts at the transaction that ended last, and
-//! continues with the transaction that released its request. The latest of three events releases a request.
-//! First, the bytes of its initiator that name it arrive. Second, the previous transaction on its connection
-//! ends. Third, a connection becomes free while the client has its maximum number of open connections. Some
-//! requests are named by no response: a beacon, the request of a widget. The last event of any kind releases
-//! them. The time between release and request is the client's. The end of the previous response on the
-//! connection releases the response to a pipelined request.
+//! The path runs backward from the last byte of the page. The path starts at the transaction that ended last,
+//! and continues with the transaction that released its request. The latest of three events releases a
+//! request. First, the bytes of its initiator that name the request arrive. Second, the previous transaction
+//! on its connection ends. Third, a connection becomes free while the client has its maximum number of open
+//! connections. No response names a beacon or the request of a widget: the last event of any kind releases
+//! them. The client is the cause of the time between release and request. The end of the previous response on
+//! the connection releases the response to a pipelined request.
 //!
 //! P. Barford and M. Crovella, Critical Path Analysis of TCP Transactions (IEEE/ACM ToN 9(3), 2001), for one
 //! transaction; X. S. Wang et al., Demystifying Page Load Performance with WProf (NSDI 2013), for the page.

@@ -1,4 +1,4 @@
-//! One recovery, from its start until its transaction is known.
+//! Recovery, from its start until its transaction is known.
 
 use tcptrace_tcp::TIMED_OUT_MIN_NS;
 use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
@@ -6,9 +6,10 @@ use trace_model::rows::{RecoveryKind, RecoveryRow, SpuriousEvidence};
 use super::known::{KnownState, SentSegment};
 use super::ReceivedAck;
 
-/// Share of the smallest round trip: an earlier ACK of a retransmission shows that the original had arrived.
+/// Share of the smallest round trip before which an ACK of a retransmission shows that the original had
+/// arrived.
 ///
-/// One tenth covers host jitter.
+/// The remaining tenth covers host jitter.
 const EARLY_NUMERATOR: i64 = 9;
 const EARLY_DENOMINATOR: i64 = 10;
 
