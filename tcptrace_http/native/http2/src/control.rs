@@ -236,7 +236,7 @@ impl Connection {
         }
     }
 
-    /// SETTINGS of the sender of `direction`: they bound what its peer sends.
+    /// Take SETTINGS of the sender of `direction`, which limit its peer.
     fn settings(&mut self, direction: Direction, begun: &FrameStart, mark: Mark, out: &mut Output) {
         let bounded = direction.reverse();
         if begun.header.has(flags::ACK) {

@@ -43,7 +43,7 @@ pub(crate) struct Sides {
 }
 
 impl Sides {
-    /// The side that sends in this direction.
+    /// Return the side that sends in this direction.
     pub(crate) fn of(&self, direction: Direction) -> &Side {
         match direction {
             Direction::ClientToServer => &self.client,

@@ -45,7 +45,7 @@ pub(super) struct DynamicTable {
 }
 
 impl DynamicTable {
-    /// An empty table. Without the connection's SETTINGS (`is_whole` is false), its size is unknown.
+    /// Create an empty table; without the connection's SETTINGS (`is_whole` is false), its size is unknown.
     pub(super) fn new(is_whole: bool) -> Self {
         let bytes = if is_whole {
             INITIAL_BYTES

@@ -51,7 +51,7 @@ enum Name {
 type See<'a> = &'a mut dyn FnMut(Option<&[u8]>, Option<&[u8]>);
 
 impl Decoder {
-    /// Create a decoder for a connection with all its blocks.
+    /// Create a decoder for a connection; the insertions of uncaptured first blocks (not `is_whole`) are unknown.
     #[must_use]
     pub fn new(is_whole: bool) -> Self {
         Decoder {

@@ -139,7 +139,7 @@ fn responses_of_one_connection_are_decoded_with_and_without_huffman_code() {
 
 #[test]
 fn an_unknown_name_keeps_the_place_of_its_entry() {
-    // "(name of entry 70): b", then ":path: /a", and all three newest entries.
+    // "(name of entry 70): b", then ":path: /a", and the three newest entries.
     let mut decoder = Decoder::new(false);
     let fields = decode(&mut decoder, &bytes("7f07016244022f61bfbec0")).unwrap();
     let (path, value) = (Some(b":path".to_vec()), Some(b"/a".to_vec()));
@@ -189,7 +189,7 @@ fn a_bomb_is_malformed_and_costs_no_memory() {
 }
 
 #[test]
-fn a_table_holds_what_it_may_and_no_more() {
+fn table_keeps_entries_up_to_its_size() {
     let mut decoder = Decoder::new(true);
     decoder.set_max_size(u32::MAX);
     let empty_entries = [0x40, 0, 0].repeat(8000);
