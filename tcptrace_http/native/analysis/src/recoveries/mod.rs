@@ -7,8 +7,8 @@
 //! Near the receiver, the lost data leaves a hole, or only a silence at the end of a flight. There the
 //! sender's IPv4 numbering shows the loss: Linux increments the number per packet of a connection.
 //!
-//! One [`Episode`] holds the retransmissions of one recovery, up to the highest number sent at its start (RFC 6582,
-//! section 3.2). A flow gets a tracker at its first loss. A clean flow has none.
+//! An [`Episode`] holds the retransmissions of one recovery. A recovery covers the numbers sent before its start (RFC
+//! 6582, section 3.2). A flow gets a tracker at its first loss. A clean flow has none.
 
 mod episode;
 mod hole;
