@@ -76,7 +76,7 @@ def test_unreadable_file_is_one_clear_line_and_exit_code_2(cli, file, content):
     [
         (b"snoop\0\0\0", "a snoop capture; only pcap and pcapng are read; convert it: {editcap}"),
         (b"GMBU", "a Network Monitor 2 capture; only pcap and pcapng are read; convert it: {editcap}"),
-        (b"\x04\x22\x4d\x18", "lz4 data; unpack it: lz4 -dc {path} | tcptrace-http analyze -"),
+        (b"\x04\x22\x4d\x18", "lz4 data; decompress it: lz4 -dc {path} | tcptrace-http analyze -"),
     ],
     ids=["snoop", "NetMon", "lz4"],
 )  # fmt: skip

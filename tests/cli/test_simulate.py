@@ -150,7 +150,7 @@ SENSELESS = {
     "nobody to talk to": ('network = "lan"', "browsers: nothing happens"),
     "more than fits": (
         'strategy = "http11"\nnetwork = "lan"\npage = { base = "1000000000000000 B" }',
-        "pages[0].objects[0].size.value: 1000000000000000 is above the most of",
+        "pages[0].objects[0].size.value: 1000000000000000 is above the maximum of",
     ),
     "no end": (ENDLESS, "duration: a client goes on forever; say when to stop"),
 }

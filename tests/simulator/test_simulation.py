@@ -204,7 +204,7 @@ def test_progress_tells_how_far_it_is_and_changes_nothing():
             lambda it: it["links"][0].update(rate_bps=-1),
             "links[0].rate_bps: invalid value: integer `-1`, expected u64",
         ),
-        (lambda it: it["stacks"][0].update(mss=0), "stacks[0].mss: 0 is below the least of 88"),
+        (lambda it: it["stacks"][0].update(mss=0), "stacks[0].mss: 0 is below the minimum of 88"),
         (lambda it: it.update(colour="red"), "colour: unknown field `colour`, expected one of"),
         (
             lambda it: it["taps"].append({"kind": "link", "index": 99}),

@@ -197,9 +197,9 @@ def test_a_wrong_choice_is_named(table, message):
 @pytest.mark.parametrize(
     ("choice", "message"),
     [
-        (Tls(early_data=True), r"servers\[0\].tls.early_data: it needs version 1.3, resumed"),
-        (Tls(record_bytes=20_000), r"servers\[0\].tls.record_bytes: 20000 is above the most of 16384"),
-        (Tls(chain_bytes=5), r"servers\[0\].tls.chain_bytes: 5 is below the least"),
+        (Tls(early_data=True), r"servers\[0\].tls.early_data: early data needs version 1.3 and resumption"),
+        (Tls(record_bytes=20_000), r"servers\[0\].tls.record_bytes: 20000 is above the maximum of 16384"),
+        (Tls(chain_bytes=5), r"servers\[0\].tls.chain_bytes: 5 is below the minimum"),
     ],
 )
 def test_an_impossible_choice_is_refused(choice, message):

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn an_opening_is_over_at_once_and_takes_no_place() {
+    fn an_opening_packet_arrives_at_once_and_uses_no_queue() {
         let mut link = link(Queue::Packets(1));
         link.opens_at_once = true;
         let mut opening = |flags, now| {
@@ -271,14 +271,14 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_in_bytes_lets_short_packets_in_where_long_ones_are_dropped() {
+    fn a_byte_limit_admits_short_packets_and_drops_long_ones() {
         let mut link = link(Queue::Bytes(1500));
         let drops = [1250, 1250, 251, 250].map(|bytes| offer(&mut link, 0, bytes).arrival.err());
         assert_eq!(drops, [None, None, Some(Drop::QueueFull), None]);
     }
 
     #[test]
-    fn the_length_of_the_queue_is_told_at_each_change() {
+    fn each_change_of_the_queue_length_is_recorded() {
         let mut link = link(Queue::Unlimited);
         let mut rows = Vec::new();
         let packet = Passing {
@@ -296,7 +296,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transmitter_is_busy_for_what_it_has_sent() {
+    fn the_transmitters_busy_time_covers_sent_packets() {
         let mut link = link(Queue::Unlimited);
         offer(&mut link, 0, 1250);
         offer(&mut link, 0, 1250);
@@ -305,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_lost_on_the_wire_took_its_time_before() {
+    fn a_packet_lost_on_the_wire_was_serialized_before() {
         let mut link = link(Queue::Unlimited);
         let numbered = Loss::Numbered { packets: vec![0] };
         link.losses = vec![Lossy::new(numbered, Random::new(1, 1))];

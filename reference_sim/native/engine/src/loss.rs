@@ -94,12 +94,12 @@ impl Lossy {
                 let number = new_data(&mut self.streams, packet)?;
                 segments.contains(&number).then_some(Drop::Scripted)
             }
-            Loss::Segments { .. } => self.is_of_the_lost(packet).then_some(Drop::Scripted),
+            Loss::Segments { .. } => self.is_to_be_lost(packet).then_some(Drop::Scripted),
         }
     }
 
     /// Return true if the packet carries a place to lose. One packet can carry several.
-    fn is_of_the_lost(&mut self, packet: Passing<'_>) -> bool {
+    fn is_to_be_lost(&mut self, packet: Passing<'_>) -> bool {
         let carried = packet.segment.seq..packet.segment.end();
         let mut is_lost = false;
         for lost in &mut self.left {
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn numbered_packets_are_lost_and_no_others() {
+    fn only_numbered_packets_are_lost() {
         let lost = losses(Loss::Numbered {
             packets: vec![0, 3],
         });
@@ -233,7 +233,7 @@ mod tests {
         assert!(offer(1, base + 1000, 1000));
     }
     #[test]
-    fn a_segment_of_one_connection_is_lost_so_many_times_whatever_packet_carries_it() {
+    fn a_lost_segment_counts_losses_over_all_its_packets() {
         let lost = |connection, offset, times| LostSegment {
             connection,
             offset,

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_connection_that_is_over_has_no_place() {
+    fn a_finished_connection_has_no_place() {
         let mut places = Places::default();
         for place in [7, 8, 9] {
             places.open(place);

@@ -81,13 +81,13 @@ mod tests {
     }
 
     #[test]
-    fn of_two_equal_paths_the_one_that_is_named_first_is_taken() {
+    fn the_first_of_two_equal_paths_is_taken() {
         let routes = Routes::new(2, &links(&[(0, 1), (0, 1)]));
         assert_eq!(routes.next(0, 1), Some(0));
     }
 
     #[test]
-    fn there_is_no_way_against_a_link() {
+    fn a_link_has_no_reverse_path() {
         let routes = Routes::new(2, &links(&[(0, 1)]));
         assert_eq!(routes.next(1, 0), None);
         assert_eq!(routes.next(0, 0), None);

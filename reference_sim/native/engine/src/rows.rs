@@ -87,7 +87,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_row_that_is_over_is_kept_or_forgotten() {
+    fn a_finished_row_is_kept_or_dropped() {
         let mut kept = Rows::default();
         let mut forgotten = Rows::forgetful();
         for rows in [&mut kept, &mut forgotten] {

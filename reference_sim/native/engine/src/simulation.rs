@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_is_fetched_and_everything_is_over_then() {
+    fn a_fetched_page_ends_the_simulation() {
         let outcome = run_document(testing::document());
         let truth = outcome.truth;
         assert_eq!(truth.transactions.len(), 2);
@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[test]
-    fn the_handshake_takes_the_time_that_the_links_take() {
+    fn the_handshake_takes_the_links_time() {
         let truth = run_document(testing::document()).truth;
         // A SYN has 40 bytes, 20 bytes of options and 14 bytes of framing: 592 us per link.
         let one_way = 2 * (592_000 + 10_000_000);
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
+    fn equal_seeds_give_equal_bytes_and_other_seeds_differ() {
         let mut document = testing::document();
         document["taps"] = json!([{"kind": "node", "index": 0}]);
         let capture = |document: &Value| run_document(document.clone()).taps[0].pcap().to_vec();
@@ -262,7 +262,7 @@ mod tests {
     }
 
     #[test]
-    fn taps_and_rows_change_nothing() {
+    fn taps_and_rows_do_not_change_the_simulation() {
         let mut document = testing::document();
         let all = run_document(document.clone()).truth;
         document["record"] =
@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn steps_of_any_size_give_what_one_run_gives() {
+    fn steps_of_any_size_equal_one_run() {
         let scenario = Arc::new(testing::scenario(testing::document()));
         let whole = run(&scenario).unwrap().truth;
         let mut by_events = Simulation::new(&scenario).unwrap();
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn taps_at_both_ends_see_the_packets_that_the_truth_has() {
+    fn taps_at_both_ends_see_the_packets_of_the_truth() {
         let mut document = testing::document();
         document["taps"] = json!([{"kind": "node", "index": 0}, {"kind": "node", "index": 2}]);
         document["links"][2]["loss"] = json!([{"kind": "data-segments", "segments": [3]}]);
@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_queue_drops_and_the_page_comes_all_the_same() {
+    fn a_page_completes_despite_drops_of_a_full_queue() {
         let mut document = testing::document();
         document["links"][3]["queue"] = json!({"kind": "packets", "limit": 2});
         document["links"][3]["rate_bps"] = json!(100_000);
@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_message_is_told_when_its_reader_has_all_of_it() {
+    fn a_reader_is_notified_of_a_complete_message() {
         let truth = run_document(testing::document()).truth;
         let row = &truth.transactions[0];
         let end = row.response_offset.unwrap() + row.response_head_bytes + row.response_body_bytes;
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn totals_are_those_of_the_rows() {
+    fn totals_equal_the_rows() {
         let truth = run_document(testing::document()).truth;
         let mut document = testing::document();
         document["record"] = json!({"transactions": false, "packets": false, "windows": false,
@@ -394,30 +394,30 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_that_cannot_be_says_where_and_why() {
+    fn an_invalid_scenario_names_the_item_and_the_reason() {
         let cases = [
             ("/links/2/to", json!(9), "links[2].to: 9 is not a node (there are 3)"),
-            ("/links/0/rate_bps", json!(0), "links[0].rate_bps: 0 is below the least of 1"),
+            ("/links/0/rate_bps", json!(0), "links[0].rate_bps: 0 is below the minimum of 1"),
             ("/servers/0/stack", json!(1), "servers[0].stack: 1 is not a stack (there are 1)"),
             (
                 "/browsers/0/node",
                 json!(2),
-                "browsers[0].node: 2 is the node of its peer; there are no connections inside a node",
+                "browsers[0].node: 2 is the node of its peer; connections inside a node are not supported",
             ),
             (
                 "/plans/0/fetches/0/after",
                 json!({"kind": "complete", "fetch": 1}),
-                "plans[0].fetches[0].after: it waits for itself, by way of others",
+                "plans[0].fetches[0].after: the fetch waits for itself through other fetches",
             ),
             (
                 "/plans/0/fetches/1/objects",
                 json!([2]),
-                "browsers[0].visits[0].page: pages[0] has no object 2, which plans[0].fetches[1] wants",
+                "browsers[0].visits[0].page: pages[0] has no object 2, which plans[0].fetches[1] fetches",
             ),
             (
                 "/browsers/0/forever",
                 json!(true),
-                "browsers[0].forever: it never ends; the scenario needs a duration_ns",
+                "browsers[0].forever: the repetition never ends; set duration_ns in the scenario",
             ),
             (
                 "/links/3/from",

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_place_that_became_free_is_used_again() {
+    fn a_free_place_is_reused() {
         let mut slab = Slab::default();
         let places = ["a", "b"].map(|thing| slab.insert(thing));
         assert_eq!(slab.remove(places[0]), Some("a"));

@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn pieces_of_any_size_are_the_whole() {
+    fn pieces_of_any_size_form_the_whole() {
         let stream = stream();
         let whole = copied(&stream, 1, 1419);
         assert_eq!(whole.len(), 1419);
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_trimmed_is_gone_and_the_rest_is_as_before() {
+    fn trimming_keeps_the_rest_unchanged() {
         let mut stream = stream();
         let rest = copied(&stream, 720, 700);
         stream.trim(719);

@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn options_take_as_many_bytes_as_the_segment_says() {
+    fn option_bytes_match_the_segment() {
         let none = Options::default();
         let timestamps = Some((1, 2));
         let all = [
@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_linux_syn_has_its_options_in_linuxs_order() {
+    fn a_linux_syn_has_linux_option_order() {
         let options = Options {
             mss: Some(1460),
             window_scale: Some(7),

@@ -148,7 +148,7 @@ impl World {
         let Some((time, event)) = self.fabric.events.pop() else {
             return;
         };
-        debug_assert!(time >= self.fabric.now, "time goes forwards");
+        debug_assert!(time >= self.fabric.now, "time never moves backwards");
         self.fabric.truth.events += 1;
         match event {
             Event::Arrival { packet } => {

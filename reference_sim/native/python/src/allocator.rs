@@ -12,7 +12,7 @@ const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 ///
 /// Whole tables are allocated and freed within the default delay of 1 s. The peak memory is then that of
 /// several tables. A delay of zero is too short, because one body's buffer is reused for the next body.
-pub fn give_back_soon() {
+pub fn set_purge_delay() {
     // SAFETY: the call sets a number that mimalloc reads atomically. The option exists in the version that
     // Cargo.lock names.
     #[allow(unsafe_code)]

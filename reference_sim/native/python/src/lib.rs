@@ -21,7 +21,7 @@ create_exception!(
     _native,
     ScenarioFault,
     PyException,
-    "A scenario that cannot be: (path, what)."
+    "An invalid scenario: (path, message)."
 );
 
 /// A running scenario. Call `step` until it returns false, then `finish`.
@@ -89,7 +89,7 @@ impl Simulation {
 }
 
 fn finished() -> PyErr {
-    PyRuntimeError::new_err("the simulation is finished; make a new one")
+    PyRuntimeError::new_err("the simulation is finished; create a new one")
 }
 
 fn read(document: &str) -> PyResult<Scenario> {
@@ -189,7 +189,7 @@ fn words(name: &str) -> PyResult<Vec<&'static str>> {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    allocator::give_back_soon();
+    allocator::set_purge_delay();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("ScenarioFault", module.py().get_type::<ScenarioFault>())?;
     module.add_class::<Simulation>()?;

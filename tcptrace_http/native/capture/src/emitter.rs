@@ -111,7 +111,7 @@ impl Emitter {
     }
 
     /// Count a numbered frame that holds no packet.
-    pub(crate) fn frame_without_packet(&mut self) {
+    pub(crate) fn count_empty_frame(&mut self) {
         self.provenance.packets = self.provenance.packets.saturating_add(1);
     }
 
@@ -136,7 +136,7 @@ impl Emitter {
             let back = self.previous_time_ns.saturating_sub(time_ns);
             self.notices
                 .report(AnomalyKind::TimeBackwards, Some(frame), None, || {
-                    format!("time is {back} ns before that of the packet before")
+                    format!("time is {back} ns before the previous packet's time")
                 });
         }
         self.previous_time_ns = time_ns;

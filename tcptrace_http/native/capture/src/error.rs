@@ -52,7 +52,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_a_malformed_capture_says_what_and_where() {
+    fn test_a_malformed_capture_error_has_reason_and_offset() {
         let error = CaptureError::MalformedCapture {
             what: "block length 13 is not a multiple of 4".to_owned(),
             offset: 6720,

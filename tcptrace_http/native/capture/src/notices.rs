@@ -63,7 +63,7 @@ impl Notices {
                     frame: None,
                     flow: None,
                     offset: None,
-                    detail: format!("{count} in all, {unlisted} of them not listed"),
+                    detail: format!("{count} in total, {unlisted} of them not listed"),
                 });
             }
         }
@@ -86,7 +86,7 @@ mod tests {
     use crate::testing::Recorder;
 
     #[test]
-    fn test_a_million_anomalies_of_a_kind_are_a_bounded_number_of_rows() {
+    fn test_a_million_anomalies_of_a_kind_give_bounded_rows() {
         let (mut notices, mut recorder) = (Notices::default(), Recorder::default());
         for frame in 0..1_000_000 {
             notices.report(AnomalyKind::TruncatedPacket, Some(frame), None, String::new);
@@ -96,7 +96,7 @@ mod tests {
         assert_eq!(recorder.anomalies.len() as u64, ROWS_PER_KIND + 2);
         let last = &recorder.anomalies[recorder.anomalies.len() - 1];
         assert_eq!(last.kind, AnomalyKind::TruncatedPacket);
-        assert_eq!(last.detail, "1000000 in all, 999900 of them not listed");
+        assert_eq!(last.detail, "1000000 in total, 999900 of them not listed");
     }
 
     #[test]
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(recorder.anomalies[0].frame, Some(1));
         assert_eq!(
             recorder.anomalies[1].detail,
-            "3 in all, 2 of them not listed"
+            "3 in total, 2 of them not listed"
         );
     }
 }

@@ -100,7 +100,7 @@ impl Pcap {
             byte_order,
             magic,
             nanoseconds_per_tick: if magic == MAGIC_NANOSECONDS { 1 } else { 1_000 },
-            record_header_bytes: record_header::promised_bytes(magic),
+            record_header_bytes: record_header::implied_bytes(magic),
             is_header_settled: link_type_number != LINKTYPE_ETHERNET,
             length_order,
             link_type_number,
@@ -128,7 +128,7 @@ impl Pcap {
         let (captured, wire) = self.lengths(field(8), field(12));
         if captured > self.max_captured_bytes {
             return Ok(Progress::Malformed(format!(
-                "a record claims {captured} captured bytes, but a packet of this link type has \
+                "a record declares {captured} captured bytes, but a packet of this link type has \
                  at most {}",
                 self.max_captured_bytes
             )));
@@ -185,7 +185,9 @@ fn length_order(version: (u16, u16)) -> Result<LengthOrder, String> {
         // DG/UX tcpdump writes version 543.0 (libpcap, sf-pcap.c).
         (2, 3) | (543, 0) => Ok(LengthOrder::LesserIsCaptured),
         (2, _) => Ok(LengthOrder::CapturedFirst),
-        (major, minor) => Err(format!("pcap version {major}.{minor} is not known, only 2")),
+        (major, minor) => Err(format!(
+            "pcap version {major}.{minor} is not supported, only 2"
+        )),
     }
 }
 
@@ -283,7 +285,7 @@ mod tests {
         let file = Bytes::pcap_version(Big, MICROSECONDS, (1, 4), RAW).record(0, 0, &[]);
         assert_eq!(
             read(&file.bytes).result.unwrap_err().to_string(),
-            "pcap version 1.4 is not known, only 2 (offset 0, before any packet)"
+            "pcap version 1.4 is not supported, only 2 (offset 0, before any packet)"
         );
     }
 
@@ -295,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_wire_length_less_than_what_was_captured_is_raised() {
+    fn test_a_wire_length_below_the_captured_length_is_raised() {
         let file = Bytes::pcap(Little, MICROSECONDS, RAW)
             .u32(0)
             .u32(0)
@@ -339,7 +341,7 @@ mod tests {
             .u32(9);
         assert_eq!(
             read(&file.bytes).result.unwrap_err().to_string(),
-            "a record claims 262145 captured bytes, but a packet of this link type has at most \
+            "a record declares 262145 captured bytes, but a packet of this link type has at most \
              262144 (offset 24, before any packet)"
         );
     }
@@ -359,7 +361,7 @@ mod tests {
     }
 
     #[test]
-    fn test_time_that_steps_back_is_told_once_and_counted() {
+    fn test_backward_time_steps_are_reported_once_and_counted() {
         let mut file = Bytes::pcap(Little, MICROSECONDS, RAW);
         for seconds in [9, 8, 7, 9, 3] {
             file = file.record(seconds, 0, &tcp_packet(b""));
@@ -372,8 +374,8 @@ mod tests {
         );
         assert_eq!(
             anomalies[0].detail,
-            "time is 1000000000 ns before that of the packet before"
+            "time is 1000000000 ns before the previous packet's time"
         );
-        assert_eq!(anomalies[1].detail, "3 in all, 2 of them not listed");
+        assert_eq!(anomalies[1].detail, "3 in total, 2 of them not listed");
     }
 }

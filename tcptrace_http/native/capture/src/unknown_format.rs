@@ -60,9 +60,9 @@ pub(crate) fn error(start: &[u8]) -> CaptureError {
          etl2pcapng {file} {file}.pcapng"
             .to_owned()
     } else if let Some((_, name, command)) = packing {
-        format!("{name} data; unpack it: {command} {{file}} | tcptrace-http analyze -")
+        format!("{name} data; decompress it: {command} {{file}} | tcptrace-http analyze -")
     } else if let Some(name) = lookup(PACKED_TWICE, start) {
-        format!("{name} data inside; unpack it and pass the pcap or pcapng file it holds")
+        format!("{name} data inside; decompress it and pass the inner pcap or pcapng file")
     } else {
         no_capture(start)
     };
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_text_file_is_told_what_can_be_read() {
+    fn test_a_text_file_error_names_the_supported_formats() {
         let text = error(b"HTTP/1.1 200 OK").to_string();
         assert_eq!(
             text,
@@ -183,17 +183,17 @@ mod tests {
     }
 
     #[test]
-    fn test_no_bytes_are_taken_for_commview_without_a_date() {
+    fn test_commview_needs_a_date() {
         assert!(!is_commview(&[0; 24]));
         assert!(!is_commview(&[60, 0, 60, 0, 0, 0xe8, 7, 13, 1, 0, 0, 0]));
         assert!(!is_commview(&[60, 0, 60, 0, 1, 0xe8, 7, 12, 1, 0, 0, 0]));
     }
 
     #[test]
-    fn test_packings_are_named_with_the_command_that_unpacks_them() {
+    fn test_compression_formats_are_named_with_their_command() {
         assert_eq!(
             error(b"\x04\x22\x4d\x18...").to_string(),
-            "lz4 data; unpack it: lz4 -dc {file} | tcptrace-http analyze -"
+            "lz4 data; decompress it: lz4 -dc {file} | tcptrace-http analyze -"
         );
         assert!(error(b"\x1f\x8b\x08")
             .to_string()

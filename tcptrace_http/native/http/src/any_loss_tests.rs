@@ -193,14 +193,14 @@ fn target_at(exchange: &[Sent], start: u64) -> String {
 }
 
 #[test]
-fn test_without_loss_all_are_paired() {
+fn test_all_exchanges_are_paired_without_loss() {
     for exchange in exchanges() {
         assert_eq!(assert_no_wrong_pair(&exchange, &[]), 4);
     }
 }
 
 #[test]
-fn test_one_loss_at_any_place_pairs_nothing_wrongly() {
+fn test_one_loss_at_any_position_causes_no_wrong_pair() {
     for exchange in exchanges() {
         for side in [CLIENT, SERVER] {
             let total: usize = exchange
@@ -228,7 +228,7 @@ fn test_one_loss_at_any_place_pairs_nothing_wrongly() {
 }
 
 #[test]
-fn test_losses_in_both_directions_pair_nothing_wrongly() {
+fn test_losses_in_both_directions_cause_no_wrong_pair() {
     // A linear congruential generator with the constants of Knuth's MMIX. Every run is equal.
     let mut state = 20_260_101_u64;
     let mut below = |bound: usize| {

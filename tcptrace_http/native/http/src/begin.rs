@@ -36,7 +36,7 @@ impl Connection {
         self.doubt(doubt, mark, out);
         if head.is_loose {
             let detail =
-                "a request line that is not method, target and version with one space between";
+                "a request line is not method, target and version, separated by single spaces";
             out.notice(AnomalyKind::MalformedHttp, mark, detail);
         }
         let origin = self.requests.origin;
@@ -60,12 +60,12 @@ impl Connection {
             self.lose(Role::Request, out);
         }
         if let Some(response) = answer {
-            self.correct_guess(response, kind, mark, out);
+            self.correct_framing(response, kind, mark, out);
         }
     }
 
     /// Correct the framing of a response that was delivered before its request and framed without its method.
-    fn correct_guess(&mut self, response: u64, kind: MethodKind, mark: Mark, out: &mut Output) {
+    fn correct_framing(&mut self, response: u64, kind: MethodKind, mark: Mark, out: &mut Output) {
         let Some(message) = self
             .responses
             .message
@@ -162,7 +162,7 @@ fn notice_odd_start(request: &Message, mark: Mark, out: &mut Output) {
     }
     let target = request.target.as_deref().unwrap_or_default();
     if target.len() >= TARGET_KEPT_MAX {
-        let detail = "a request target of at least 8 KiB is cut there";
+        let detail = "a request target is cut at 8 KiB";
         out.notice(AnomalyKind::LimitReached, mark, detail);
     }
 }

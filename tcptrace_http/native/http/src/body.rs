@@ -10,7 +10,7 @@ use xxhash_rust::xxh3::{xxh3_64, Xxh3};
 use super::document::{Document, DOCUMENT_BYTES_MAX};
 use super::documents::Documents;
 use super::fields::Fields;
-use super::known_texts::{Known, KnownTexts};
+use super::known_texts::{KnownText, KnownTexts};
 use super::links::Links;
 use super::Mark;
 
@@ -72,7 +72,7 @@ enum Kept {
     /// The text so far, and its announced length.
     Text(Vec<u8>, usize),
     /// A known text, the number of equal bytes so far, and the announced length.
-    Same(Known, usize, usize),
+    Same(KnownText, usize, usize),
     /// The digest, and the start of a document.
     Digest(Box<Xxh3>, Vec<u8>),
     /// The start of a document only.
@@ -93,7 +93,7 @@ impl std::fmt::Debug for Kept {
 impl Keeper {
     /// Return a keeper, or None if the body is not needed. A document and the final response to a plain GET
     /// are needed.
-    pub(super) fn for_body_of(
+    pub(super) fn for_response(
         status: Option<u16>,
         announced: Option<u64>,
         fields: &Fields,
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_body_has_the_digest_that_xxhsum_prints_however_it_came() {
+    fn test_a_body_has_the_digest_of_xxhsum_under_every_cut() {
         // XXH3's own tests cover the digest of an empty text.
         let whole = body(keeper(Kept::Text(b"GET the same bytes".to_vec(), 0)));
         let mut parts = keeper(Kept::Digest(Box::new(Xxh3::new()), Vec::new()));
@@ -313,7 +313,7 @@ mod tests {
     }
 
     #[test]
-    fn test_text_that_grows_too_long_is_not_kept_and_has_the_digest_of_all_of_it() {
+    fn test_too_long_text_is_not_kept_and_has_the_digest_of_the_whole() {
         let bytes: Vec<u8> = (0..TEXT_BYTES_MAX + 1)
             .map(|at| at.to_le_bytes()[1])
             .collect();
@@ -326,9 +326,9 @@ mod tests {
     }
 
     #[test]
-    fn test_a_body_is_the_same_whatever_text_it_is_compared_with() {
+    fn test_the_text_cache_does_not_change_a_body() {
         let before: Vec<u8> = (0..5000_u32).map(|at| at.to_le_bytes()[0]).collect();
-        let known = Known {
+        let known = KnownText {
             digest: xxh3_64(&before),
             text: Arc::new(before.clone()),
         };
@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn test_pauses_are_remembered_and_the_pace_of_the_path_is_not() {
+    fn test_pauses_are_recorded_and_the_path_pace_is_not() {
         let mut keeper = keeper(Kept::Text(Vec::new(), 0));
         let mut mark = Mark::default();
         for step in [0, 12_000_000, 30_000_000, 29_999_999, 5_000_000_000] {
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_came_behind_a_hole_makes_no_pause_before_what_fills_the_next() {
+    fn test_data_after_a_hole_adds_no_pause() {
         let mut keeper = keeper(Kept::Text(Vec::new(), 0));
         for time_ms in [0, 66, 1, 2, 90, 3, 100] {
             keeper.segment(Mark {
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn test_text_is_told_by_its_media_type() {
+    fn test_text_is_recognized_by_its_media_type() {
         for text in [
             "text/html; charset=utf-8",
             "Text/CSS",

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_is_no_chunk_is_malformed() {
+    fn test_invalid_chunks_are_malformed() {
         for bytes in [
             "\r\n",
             "g\r\n",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn test_endless_lines_are_given_up() {
+    fn test_endless_lines_are_abandoned() {
         let mut line = b"5;".to_vec();
         line.resize(SIZE_LINE_MAX as usize + 2, b'x');
         assert!(matches!(read(&line).1, Progress::Malformed(_)));

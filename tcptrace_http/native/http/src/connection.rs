@@ -101,7 +101,7 @@ impl Connection {
         let Some(mut rest) = bytes.get(known..).filter(|rest| !rest.is_empty()) else {
             return;
         };
-        if !self.begins_segment(direction, rest, mark, peer_acked, out) {
+        if !self.begin_segment(direction, rest, mark, peer_acked, out) {
             let reader = self.reader_mut(direction);
             reader.next = reader.next.saturating_add(rest.len() as u64);
             return;
@@ -292,7 +292,7 @@ impl Connection {
     }
 
     /// Inspect the start of a segment if the state requires it. Return false if the segment is to be skipped.
-    fn begins_segment(
+    fn begin_segment(
         &mut self,
         direction: Direction,
         bytes: &[u8],
@@ -389,8 +389,8 @@ impl Connection {
         if is_http && !reader.was_reported {
             reader.was_reported = true;
             let detail = match role {
-                Role::Request => "bytes where a request was expected are none",
-                Role::Response => "bytes where a response was expected are none",
+                Role::Request => "the bytes at the expected start of a request are no request",
+                Role::Response => "the bytes at the expected start of a response are no response",
             };
             out.notice(AnomalyKind::MalformedHttp, mark, detail);
         }

@@ -92,8 +92,8 @@ impl Documents {
         (self.left_out == LeftOut::Some).then(|| {
             self.left_out = LeftOut::Told;
             format!(
-                "further packed documents are not looked at for links: those so far have unpacked to {} MiB more \
-                 than {EXPANSION} times their length",
+                "further compressed documents are not searched for links: the documents so far expanded to {} MiB \
+                 beyond {EXPANSION} times their length",
                 self.unpacked_most >> 20
             )
         })

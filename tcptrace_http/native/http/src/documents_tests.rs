@@ -72,7 +72,7 @@ fn known(links: &Option<Arc<Links>>) -> Vec<(&str, Mark)> {
 }
 
 #[test]
-fn a_link_is_known_by_the_segment_that_completes_its_tag() {
+fn a_link_is_known_with_the_segment_that_completes_its_tag() {
     let first = HTML.iter().position(|byte| *byte == b'\n').unwrap_or(0);
     let mut documents = Documents::default();
     for size in [1, 7, 1000] {
@@ -87,7 +87,7 @@ fn a_link_is_known_by_the_segment_that_completes_its_tag() {
 }
 
 #[test]
-fn packed_documents_have_the_same_links_however_they_are_cut() -> io::Result<()> {
+fn compressed_documents_have_equal_links_under_every_cut() -> io::Result<()> {
     for (coding, name) in [("gzip", "gzip"), ("zlib", "deflate"), ("raw", "deflate")] {
         let body = packed(coding, HTML)?;
         for size in [1, 5, 1000] {
@@ -100,7 +100,7 @@ fn packed_documents_have_the_same_links_however_they_are_cut() -> io::Result<()>
 }
 
 #[test]
-fn what_is_remembered_of_a_document_does_not_change_its_links() -> io::Result<()> {
+fn the_cache_does_not_change_a_documents_links() -> io::Result<()> {
     let mut numbers = Numbers(20_260_312);
     let texts = (0..5).map(|text| {
         let image = |number| format!("<p>{}</p><img src={text}/{number}>", number * 7919);
@@ -145,7 +145,7 @@ fn documents_with_the_same_text_have_the_same_links_in_memory() {
 }
 
 #[test]
-fn what_unpacks_to_very_much_is_read_until_the_sum_of_it_is_used_up() -> io::Result<()> {
+fn highly_compressed_documents_are_read_up_to_the_total_limit() -> io::Result<()> {
     let bomb = |number: usize, bytes: usize| {
         let mut text = format!("<img src={number}>").into_bytes();
         text.resize(bytes, b' ');

@@ -7,7 +7,7 @@ use super::slot::{Lost, Slot};
 ///
 /// A server has the request's head before it responds, so every segment of the response acknowledges that
 /// head. Without acknowledgments, the order of the packets decides.
-pub(super) fn could_answer(request: &RequestFacts, response: &ResponseFacts) -> bool {
+pub(super) fn is_possible_answer(request: &RequestFacts, response: &ResponseFacts) -> bool {
     match response.acked {
         Some(acked) => acked >= request.head_end,
         None => response.first.frame >= request.first.frame,
@@ -15,8 +15,8 @@ pub(super) fn could_answer(request: &RequestFacts, response: &ResponseFacts) -> 
 }
 
 /// Return true if the client had received everything before the response when it sent the request.
-pub(super) fn asked_in_quiet(request: &RequestFacts, response: &ResponseFacts) -> bool {
-    request.seen >= response.sequence_start && could_answer(request, response)
+pub(super) fn is_sent_when_idle(request: &RequestFacts, response: &ResponseFacts) -> bool {
+    request.seen >= response.sequence_start && is_possible_answer(request, response)
 }
 
 /// Return true if the client sent this request while a request in `slots` was unanswered.
@@ -58,7 +58,7 @@ pub(super) fn is_pipelined<'a>(
 /// Return true if the response certainly answers a request that was sent with no response outstanding. The
 /// evidence is the queue before the request, and the shortest request of the flow. At most as many requests,
 /// seen or lost, were sent before it as responses came.
-pub(super) fn order_is_clear<'a>(
+pub(super) fn is_order_certain<'a>(
     before: impl Iterator<Item = &'a Slot>,
     request: &RequestFacts,
     response: &ResponseFacts,
@@ -85,7 +85,7 @@ pub(super) fn order_is_clear<'a>(
                 lost_responses = lost_responses.saturating_add(u64::from(!is_within));
             }
             Slot::Lost(Lost::Order) => return false,
-            Slot::Exchange(exchange) if exchange.in_doubt => return false,
+            Slot::Exchange(exchange) if exchange.is_doubtful => return false,
             Slot::Exchange(exchange) => {
                 let is_unanswered = exchange.awaits_response();
                 unanswered = unanswered.saturating_add(u64::from(is_unanswered));

@@ -49,7 +49,7 @@ pub(super) struct Exchange {
     pub(super) pipelined: bool,
     pub(super) paired_after_loss: bool,
     /// True if the order was already lost when the request came.
-    pub(super) in_doubt: bool,
+    pub(super) is_doubtful: bool,
 }
 
 impl Exchange {

@@ -149,7 +149,7 @@ fn test_a_response_before_the_request_is_complete_answers_it() {
 }
 
 #[test]
-fn test_the_early_response_of_a_body_that_goes_on_leaves_the_order_whole() {
+fn test_an_early_response_keeps_the_order() {
     let mut script = Script::new();
     script
         .client("POST /a HTTP/1.1\r\nContent-Length: 10\r\n\r\n12345")
@@ -276,7 +276,7 @@ fn test_an_icy_response_leaves_the_request_unanswered() {
 }
 
 #[test]
-fn test_http_is_found_whichever_side_was_taken_for_the_client() {
+fn test_http_is_found_with_either_side_as_client() {
     let mut script = Script::new();
     script
         .segment(SERVER, get("/a").as_bytes(), Some(0))
@@ -293,7 +293,7 @@ fn test_http_is_found_whichever_side_was_taken_for_the_client() {
 }
 
 #[test]
-fn test_a_head_without_end_is_given_up() {
+fn test_an_endless_head_is_abandoned() {
     let mut script = Script::new();
     script.client("GET / HTTP/1.1\r\nHost: h\r\n");
     for _ in 0..300 {

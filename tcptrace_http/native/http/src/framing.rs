@@ -39,10 +39,11 @@ impl MethodKind {
 /// The reason why a framing is doubtful.
 pub(super) type Doubt = Option<&'static str>;
 
-const BOTH: &str = "both Transfer-Encoding and Content-Length; Transfer-Encoding was followed";
-const INVALID_LENGTH: &str = "Content-Length is no number of bytes, or several that differ";
+const BOTH: &str = "both Transfer-Encoding and Content-Length; Transfer-Encoding was used";
+const INVALID_LENGTH: &str =
+    "Content-Length is not a number of bytes, or has several different values";
 const NOT_LAST: &str = "a request whose last transfer coding is not chunked has no known end";
-const REPEATED: &str = "chunked stands more than once in Transfer-Encoding";
+const REPEATED: &str = "chunked occurs more than once in Transfer-Encoding";
 const OLD_VERSION: &str = "Transfer-Encoding in an HTTP/1.0 message";
 
 pub(super) fn of_request(fields: &FramingFields, minor_version: u8) -> (Framing, Doubt) {
@@ -131,8 +132,8 @@ mod tests {
     }
 
     #[test]
-    fn test_head_1xx_204_and_304_have_no_body_whatever_their_fields_say() {
-        // Item 1.
+    fn test_head_1xx_204_and_304_have_no_body_despite_their_fields() {
+        // RFC 9112, section 6.3, item 1.
         let fields = coded(TransferEncoding::Chunked);
         for (status, method) in [
             (200, MethodKind::Head),
@@ -149,7 +150,7 @@ mod tests {
 
     #[test]
     fn test_connect_with_2xx_is_a_tunnel_and_with_another_status_is_not() {
-        // Item 2.
+        // RFC 9112, section 6.3, item 2.
         let connect = Some(MethodKind::Connect);
         assert_eq!(of_response(200, connect, &sized(9), 1).0, Framing::Tunnel);
         assert_eq!(
@@ -161,7 +162,7 @@ mod tests {
 
     #[test]
     fn test_transfer_encoding_overrides_content_length() {
-        // Item 3.
+        // RFC 9112, section 6.3, item 3.
         let (framing, doubt) = of_response(200, None, &coded(TransferEncoding::Chunked), 1);
         assert_eq!((framing, doubt), (Framing::Chunked, Some(BOTH)));
         assert_eq!(
@@ -172,7 +173,7 @@ mod tests {
 
     #[test]
     fn test_a_last_coding_other_than_chunked_ends_with_the_connection() {
-        // Item 4.
+        // RFC 9112, section 6.3, item 4.
         assert_eq!(
             of_response(200, None, &coded(TransferEncoding::Other), 1).0,
             Framing::UntilClose
@@ -185,7 +186,7 @@ mod tests {
 
     #[test]
     fn test_an_invalid_length_is_doubtful() {
-        // Item 5.
+        // RFC 9112, section 6.3, item 5.
         let fields = FramingFields {
             content_length: ContentLength::Invalid,
             ..PLAIN
@@ -202,7 +203,7 @@ mod tests {
 
     #[test]
     fn test_neither_field_is_no_body_in_a_request_and_until_close_in_a_response() {
-        // Items 7 and 8.
+        // RFC 9112, section 6.3, items 7 and 8.
         assert_eq!(of_request(&PLAIN, 1), (Framing::NoBody, None));
         assert_eq!(
             of_response(200, None, &PLAIN, 1),

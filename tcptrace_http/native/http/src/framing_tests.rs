@@ -151,7 +151,7 @@ fn test_a_tunnel_whose_first_bytes_are_missing_is_not_read() {
 }
 
 #[test]
-fn test_a_refused_connect_goes_on_as_http() {
+fn test_http_continues_after_a_refused_connect() {
     let mut script = Script::new();
     script
         .client("CONNECT h:443 HTTP/1.1\r\n\r\n")
@@ -195,7 +195,7 @@ fn test_the_http_2_preface_makes_the_flow_opaque() {
 }
 
 #[test]
-fn test_ambiguous_framing_is_noted_and_followed_in_the_order_of_the_rules() {
+fn test_ambiguous_framing_is_reported_and_resolved_in_rule_order() {
     // RFC 9112, section 6.3, items 3 to 5.
     let mut script = Script::new();
     script

@@ -104,12 +104,12 @@ pub(super) fn links_of(text: &[u8]) -> FoundLinks {
         for (attribute, value) in tag.attributes.filter(|(_, value)| !value.is_empty()) {
             urls.add(attribute, value.into());
         }
-        if urls.have_references() {
+        if urls.has_references() {
             read_slowly = read_slowly.saturating_add(1);
             if read_slowly > REFERENCES_MAX {
                 continue;
             }
-            urls = urls_slowly(tag);
+            urls = parse_urls_fully(tag);
         }
         urls.tell(tag.end, &mut found);
     }
@@ -119,7 +119,7 @@ pub(super) fn links_of(text: &[u8]) -> FoundLinks {
 }
 
 /// Return the URLs of a start tag by the full HTML tokenizer, which resolves character references.
-fn urls_slowly(tag: StartTag<'_>) -> Urls<'static> {
+fn parse_urls_fully(tag: StartTag<'_>) -> Urls<'static> {
     let mut urls = Urls::of(tag.name).unwrap_or_default();
     let mut attribute = Vec::new();
     let emitter = CallbackEmitter::new(|event: CallbackEvent<'_>, _: Span| -> Option<Infallible> {
@@ -180,7 +180,7 @@ impl<'a> Urls<'a> {
 
     /// Return true if a value needs the full tokenizer: it has character references, or characters that the
     /// tokenizer replaces.
-    fn have_references(&self) -> bool {
+    fn has_references(&self) -> bool {
         let values = self.values.iter().map(|(_, value)| value);
         let mut all = values.chain([&self.relation]);
         all.any(|value| memchr3(b'&', b'\r', b'\0', value).is_some())
@@ -244,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn objects_are_links_and_what_is_clicked_on_is_none() {
+    fn objects_are_links_and_click_targets_are_not() {
         let html = "<LINK REL='Shortcut Icon' href=/i.ico><link rel=canonical href=/c><img SRC=\" a.png \">\
                     <a href=/next>x</a><script src=s.js></script><iframe src='//ad.example/f?a=1&amp;b=2'>";
         assert_eq!(
@@ -254,19 +254,19 @@ mod tests {
     }
 
     #[test]
-    fn a_tag_inside_a_script_or_comment_is_none() {
+    fn a_tag_inside_a_script_or_comment_is_ignored() {
         let html = "<script>document.write('<img src=no.png>')</script><!-- <img src=no.png> --><img src=y.png>";
         assert_eq!(urls(html), ["y.png"]);
     }
 
     #[test]
-    fn of_a_source_set_all_candidates_are_links() {
+    fn all_candidates_of_a_source_set_are_links() {
         let html = "<img srcset='a.png 1x, b,c.png 2x, data:image/gif;base64,xx 3x'>";
         assert_eq!(urls(html), ["a.png", "b,c.png"]);
     }
 
     #[test]
-    fn the_first_base_counts_and_the_end_of_a_tag_is_where_its_link_is_known() {
+    fn the_first_base_counts_and_a_link_is_known_at_its_tags_end() {
         let html = "<base href=/b/><base href=/c/><img src=x><img src=unfinished";
         let found = links_of(html.as_bytes());
         assert_eq!(found.base.as_deref(), Some("/b/"));

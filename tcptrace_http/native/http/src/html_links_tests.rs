@@ -150,7 +150,7 @@ fn document(pieces: &[&[u8]], most: usize, numbers: &mut Numbers) -> Vec<u8> {
 }
 
 #[test]
-fn a_fast_search_finds_the_links_of_the_tokenizer() {
+fn the_fast_search_finds_the_links_of_the_tokenizer() {
     let mut numbers = Numbers(20_260_311);
     let mut links = 0;
     for _ in 0..40_000 {

@@ -46,9 +46,9 @@ impl<'a> Iterator for StartTags<'a> {
                 [_, first, ..] if first.is_ascii_alphabetic() => return self.start_tag(tag),
                 [_, b'/', first, ..] if first.is_ascii_alphabetic() => {
                     let (_, attributes) = name_and_attributes(tag.get(2..)?);
-                    attributes.behind_tag()?
+                    attributes.after_tag()?
                 }
-                [_, b'!', b'-', b'-', content @ ..] => behind_comment(content)?,
+                [_, b'!', b'-', b'-', content @ ..] => after_comment(content)?,
                 [_, b'/' | b'!' | b'?', content @ ..] => {
                     content.get(memchr(b'>', content)?.saturating_add(1)..)?
                 }
@@ -61,9 +61,9 @@ impl<'a> Iterator for StartTags<'a> {
 impl<'a> StartTags<'a> {
     fn start_tag(&mut self, tag: &'a [u8]) -> Option<StartTag<'a>> {
         let (name, attributes) = name_and_attributes(tag.get(1..)?);
-        let behind = attributes.behind_tag()?;
+        let behind = attributes.after_tag()?;
         let length = tag.len().saturating_sub(behind.len());
-        self.rest = behind_text_of(name, behind);
+        self.rest = after_text_of(name, behind);
         Some(StartTag {
             name,
             attributes,
@@ -75,7 +75,7 @@ impl<'a> StartTags<'a> {
 
 impl<'a> Attributes<'a> {
     /// Return the text after the tag, or None if the tag does not end.
-    fn behind_tag(mut self) -> Option<&'a [u8]> {
+    fn after_tag(mut self) -> Option<&'a [u8]> {
         while self.step()?.is_some() {}
         self.rest.get(1..)
     }
@@ -154,7 +154,7 @@ fn is_space(byte: u8) -> bool {
 }
 
 /// Return the text after a comment with this content.
-fn behind_comment(content: &[u8]) -> Option<&[u8]> {
+fn after_comment(content: &[u8]) -> Option<&[u8]> {
     let mut searched = 0;
     loop {
         let found = memchr(b'>', content.get(searched..)?)?;
@@ -169,7 +169,7 @@ fn behind_comment(content: &[u8]) -> Option<&[u8]> {
 }
 
 /// Return the rest of a document after an element's start tag, without the element's raw text.
-fn behind_text_of<'a>(element: &[u8], rest: &'a [u8]) -> &'a [u8] {
+fn after_text_of<'a>(element: &[u8], rest: &'a [u8]) -> &'a [u8] {
     let is = |name: &[u8]| element.eq_ignore_ascii_case(name);
     let end = match element.len() {
         3 if is(b"xmp") => text_end(element, rest),

@@ -13,7 +13,7 @@ const BYTES_MIN: usize = 1460;
 
 /// A whole text with its XXH3 digest.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownText {
     pub(super) text: Arc<Vec<u8>>,
     pub(super) digest: u64,
 }
@@ -21,19 +21,19 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 pub(super) struct KnownTexts {
     /// The texts, each with its announced length, the latest last.
-    latest: VecDeque<(Option<u64>, Known)>,
+    latest: VecDeque<(Option<u64>, KnownText)>,
 }
 
 impl KnownTexts {
     /// Return the latest text with the same announced length.
-    pub(super) fn announced(&self, bytes: Option<u64>) -> Option<Known> {
+    pub(super) fn announced(&self, bytes: Option<u64>) -> Option<KnownText> {
         let mut latest = self.latest.iter().rev();
         let (_, known) = latest.find(|(announced, _)| *announced == bytes)?;
         Some(known.clone())
     }
 
     pub(super) fn put(&mut self, announced: Option<u64>, text: &Arc<Vec<u8>>, digest: u64) {
-        let is_same = |(_, known): &(_, Known)| Arc::ptr_eq(&known.text, text);
+        let is_same = |(_, known): &(_, KnownText)| Arc::ptr_eq(&known.text, text);
         if text.len() < BYTES_MIN || self.latest.iter().any(is_same) {
             return;
         }
@@ -41,6 +41,7 @@ impl KnownTexts {
             self.latest.pop_front();
         }
         let text = Arc::clone(text);
-        self.latest.push_back((announced, Known { text, digest }));
+        self.latest
+            .push_back((announced, KnownText { text, digest }));
     }
 }

@@ -47,17 +47,17 @@ impl Links {
     /// Return each link as written in the document, with the packet that completed its tag.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Mark)> {
         let links = self.found.iter();
-        links.map(|(url, tag_end)| (url, self.known_by(tag_end)))
+        links.map(|(url, tag_end)| (url, self.packet_of_length(tag_end)))
     }
 
     /// Return the link of an index.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<(&str, Mark)> {
         let (url, tag_end) = self.found.get(place)?;
-        Some((url, self.known_by(tag_end)))
+        Some((url, self.packet_of_length(tag_end)))
     }
 
-    fn known_by(&self, tag_end: u32) -> Mark {
+    fn packet_of_length(&self, tag_end: u32) -> Mark {
         let at = self.known.partition_point(|(length, _)| *length < tag_end);
         let known = self.known.get(at).or(self.known.last());
         known.map(|(_, mark)| *mark).unwrap_or_default()

@@ -117,7 +117,7 @@ impl Connection {
             State::Searching | State::Opaque => return,
             // The known part of the head does not identify the message.
             State::Head | State::PerhapsCut => (reader.origin.start, false),
-            State::Idle => (reader.next, reader.broke_off),
+            State::Idle => (reader.next, reader.is_truncated),
             State::Body(_) | State::Held => (reader.next, true),
         };
         reader.search();

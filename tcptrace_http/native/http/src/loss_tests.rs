@@ -11,7 +11,7 @@ fn get(target: &str) -> String {
 }
 
 #[test]
-fn test_bytes_missing_in_a_body_with_a_length_leave_the_framing_whole() {
+fn test_bytes_missing_in_a_body_with_a_length_keep_the_framing() {
     let mut script = Script::new();
     script
         .client(get("/a"))
@@ -33,7 +33,7 @@ fn test_bytes_missing_in_a_body_with_a_length_leave_the_framing_whole() {
 }
 
 #[test]
-fn test_bytes_missing_within_one_chunk_leave_the_framing_whole() {
+fn test_bytes_missing_within_one_chunk_keep_the_framing() {
     let mut script = Script::new();
     script
         .client(get("/a"))
@@ -116,7 +116,7 @@ fn test_a_lost_request_leaves_its_response_alone_and_the_next_pair_whole() {
 }
 
 #[test]
-fn test_after_a_loss_of_unknown_many_requests_several_alternations_are_needed() {
+fn test_an_unknown_loss_of_requests_needs_several_alternations() {
     let mut script = Script::new();
     script.lose(CLIENT, 500).server(OK);
     for target in ["/a", "/b", "/c", "/d"] {
@@ -156,7 +156,7 @@ fn test_a_pipelining_client_is_not_paired_after_a_loss() {
 }
 
 #[test]
-fn test_a_flow_joined_in_a_body_begins_with_the_next_exchange() {
+fn test_a_capture_that_starts_in_a_body_begins_with_the_next_exchange() {
     let mut script = Script::new();
     script
         .server("middle of a body")
@@ -178,7 +178,7 @@ fn test_a_start_line_inside_a_segment_is_not_searched_for() {
 }
 
 #[test]
-fn test_the_head_of_which_a_part_is_missing_still_answers() {
+fn test_a_partial_head_still_answers() {
     let mut script = Script::new();
     script
         .client(get("/a"))
@@ -190,7 +190,7 @@ fn test_the_head_of_which_a_part_is_missing_still_answers() {
 }
 
 #[test]
-fn test_request_lines_cut_by_a_snap_length_are_requests_as_far_as_they_go() {
+fn test_request_lines_cut_by_a_snap_length_are_partial_requests() {
     let mut script = Script::new();
     for n in 0..20 {
         script
@@ -231,7 +231,7 @@ fn test_the_cut_lines_of_other_protocols_are_no_requests() {
 }
 
 #[test]
-fn test_the_middle_of_a_body_that_looks_like_a_cut_request_is_none() {
+fn test_body_bytes_that_resemble_a_cut_request_are_no_request() {
     // The search follows a loss and whole segments follow, so no segment was cut.
     let mut script = Script::new();
     script
@@ -246,7 +246,7 @@ fn test_the_middle_of_a_body_that_looks_like_a_cut_request_is_none() {
 }
 
 #[test]
-fn test_a_capture_of_headers_only_pairs_most_of_a_plain_flow() {
+fn test_a_headers_only_capture_pairs_most_of_a_plain_flow() {
     // A snap length cuts every head after its start line.
     let mut script = Script::new();
     for n in 0..20 {
@@ -288,7 +288,7 @@ fn lost_in_both_directions(lost: usize) -> Script {
 }
 
 #[test]
-fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgments_show() {
+fn test_a_lost_request_and_previous_response_cost_no_acknowledged_pair() {
     let mut script = lost_in_both_directions(get("/c").len());
     script
         .client(get("/d"))
@@ -308,7 +308,7 @@ fn test_a_request_and_the_response_before_it_lost_cost_no_pair_that_acknowledgme
 }
 
 #[test]
-fn test_two_requests_may_be_lost_where_one_response_was() {
+fn test_two_requests_can_be_lost_with_one_response() {
     let mut script = lost_in_both_directions(2 * get("/c").len());
     script.client(get("/d")).server(OK);
     assert_eq!(script.pairs()[..3], ["GET /a 200", "- 200", "GET /b -"]);

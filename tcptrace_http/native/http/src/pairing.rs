@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use trace_model::AnomalyKind;
 
-use super::evidence::{asked_in_quiet, could_answer, is_pipelined};
+use super::evidence::{is_pipelined, is_possible_answer, is_sent_when_idle};
 use super::exchange::{Exchange, PriorResponse, RequestFacts, ResponseFacts};
 use super::framing::MethodKind;
 use super::message::{Interim, Message};
@@ -38,7 +38,7 @@ pub(super) struct Pairing {
     pub(super) alternations: u32,
     /// Consecutive requests sent with no response outstanding, with no loss between them that could hold
     /// another request.
-    pub(super) quiet_exchanges: u32,
+    pub(super) idle_exchanges: u32,
     pub(super) shortest_request: Option<u64>,
     /// Number of server bytes that the client had received at its latest request.
     last_seen: u64,
@@ -74,7 +74,7 @@ impl Pairing {
                 *end = Some(facts.start);
             }
         }
-        self.slots.retain(|slot| !slot.holds_no_request());
+        self.slots.retain(|slot| !slot.is_too_short_for_request());
         let pipelined =
             facts.seen < self.answered_to || is_pipelined(&facts, self.slots.iter(), server_next);
         self.pipelining_seen |= pipelined;
@@ -82,11 +82,11 @@ impl Pairing {
         if let Some(answer) = self.answer_waiting_for(&facts, pipelined, out) {
             return Some(answer);
         }
-        let in_doubt = !self.is_in_step();
+        let is_doubtful = !self.is_in_step();
         let exchange = Exchange {
             request: Some(facts),
             pipelined,
-            in_doubt,
+            is_doubtful,
             ..Exchange::default()
         };
         self.slots.push_back(Slot::Exchange(Box::new(exchange)));
@@ -117,10 +117,10 @@ impl Pairing {
         // In step, all earlier requests have responses. The response can then answer a head of which the
         // server had only a part.
         let had_part = facts.acked.is_some_and(|acked| acked > request.start);
-        if had_part || could_answer(&request, &facts) {
+        if had_part || is_possible_answer(&request, &facts) {
             exchange.response = Some(facts);
             exchange.interim = interim;
-            self.note_quiet(asked_in_quiet(&request, &facts));
+            self.record_idle(is_sent_when_idle(&request, &facts));
             return Some(request.kind);
         }
         None
@@ -195,7 +195,7 @@ impl Pairing {
     /// request.
     pub(super) fn lost_requests(&mut self, start: u64, is_within: bool, out: &mut Output) {
         if !is_within {
-            self.quiet_exchanges = 0;
+            self.idle_exchanges = 0;
         }
         if !is_within || self.is_in_step() {
             self.alternations = 0;
@@ -302,9 +302,9 @@ impl Pairing {
         self.slots.get_mut(at)?.exchange_mut()
     }
 
-    pub(super) fn note_quiet(&mut self, is_quiet: bool) {
-        self.quiet_exchanges = if is_quiet {
-            self.quiet_exchanges.saturating_add(1)
+    pub(super) fn record_idle(&mut self, is_quiet: bool) {
+        self.idle_exchanges = if is_quiet {
+            self.idle_exchanges.saturating_add(1)
         } else {
             0
         };

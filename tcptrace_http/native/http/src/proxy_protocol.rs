@@ -37,7 +37,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn test_headers_of_both_versions_are_as_long_as_they_say() {
+    fn test_headers_of_both_versions_have_their_declared_length() {
         let line = b"PROXY TCP4 192.0.2.1 192.0.2.2 40000 80\r\nGET / HTTP/1.1\r\n\r\n";
         assert_eq!(header_length(line), Some(41));
         assert_eq!(header_length(b"PROXY UNKNOWN\r\n"), Some(15));
@@ -48,7 +48,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_header_that_is_cut_or_broken_is_none() {
+    fn test_a_cut_or_broken_header_is_no_header() {
         let long = format!("PROXY TCP6 {}\r\n", "f".repeat(LONGEST_LINE_BYTES));
         for line in [
             "PROXY TCP4 192.0.2.1 192.0.2.2 40000 80",

@@ -50,7 +50,7 @@ fn test_a_target_of_64_kib_is_a_request_whose_target_is_cut() {
 }
 
 #[test]
-fn test_a_proxy_header_before_the_first_request_is_passed_over() {
+fn test_a_proxy_header_before_the_first_request_is_skipped() {
     let binary = b"\r\n\r\n\0\r\nQUIT\n\x21\x11\0\x0c\x0a\0\0\x01\x0a\0\0\x02\x9c\x40\0\x50";
     for header in [
         &b"PROXY TCP4 10.0.0.1 10.0.0.2 40000 80\r\n"[..],

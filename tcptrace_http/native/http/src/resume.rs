@@ -1,6 +1,6 @@
 //! Resumption of the pairing after a loss.
 
-use super::evidence::{asked_in_quiet, could_answer, order_is_clear};
+use super::evidence::{is_order_certain, is_possible_answer, is_sent_when_idle};
 use super::exchange::{RequestFacts, ResponseFacts};
 use super::framing::MethodKind;
 use super::message::Interim;
@@ -24,16 +24,16 @@ impl Pairing {
             let waiting = slot.exchange().filter(|it| it.awaits_response());
             waiting
                 .and_then(|it| it.request)
-                .is_some_and(|request| asked_in_quiet(&request, &facts))
+                .is_some_and(|request| is_sent_when_idle(&request, &facts))
         });
         let Some(at) = at else {
             self.alternations = 0;
-            self.note_quiet(false);
+            self.record_idle(false);
             self.await_request(facts, interim, client_next, out);
             return None;
         };
         let request = self.exchange_at(at)?.request?;
-        self.note_quiet(true);
+        self.record_idle(true);
         if self.may_resume(at, &request, &facts) {
             self.give_up_before(at, out);
             self.alternations = 0;
@@ -61,8 +61,8 @@ impl Pairing {
             .take(at)
             .filter(|slot| !slot.awaits_request());
         let shortest = self.shortest_request.unwrap_or_default();
-        let is_clear = order_is_clear(before.clone(), request, response, shortest)
-            || (self.quiet_exchanges >= ALTERNATIONS_TO_RESUME
+        let is_clear = is_order_certain(before.clone(), request, response, shortest)
+            || (self.idle_exchanges >= ALTERNATIONS_TO_RESUME
                 && before.clone().all(Slot::is_loss_within));
         is_clear || self.alternations.saturating_add(1) >= ALTERNATIONS_TO_RESUME
     }
@@ -77,7 +77,7 @@ impl Pairing {
     ) -> Option<u64> {
         while let Some(at) = self.slots.iter().position(Slot::awaits_request) {
             let response = self.exchange_at(at)?.response?;
-            if !could_answer(request, &response) {
+            if !is_possible_answer(request, &response) {
                 // The response does not answer a later request either.
                 self.hand_out(at, out);
                 continue;
@@ -95,7 +95,7 @@ impl Pairing {
             let waiting = slot.exchange().filter(|it| it.awaits_request());
             waiting
                 .and_then(|it| it.response)
-                .is_some_and(|response| asked_in_quiet(request, &response))
+                .is_some_and(|response| is_sent_when_idle(request, &response))
         })?;
         let response = self.exchange_at(at)?.response?;
         if !self.may_resume(self.slots.len(), request, &response) {

@@ -97,7 +97,7 @@ fn test_changed_exchanges_in_any_order_never_panic() {
 }
 
 #[test]
-fn test_how_changed_bytes_are_cut_changes_no_message() {
+fn test_cuts_of_changed_bytes_do_not_change_messages() {
     let mut numbers = Numbers(20_260_103);
     for _ in 0..5_000 {
         // All requests come first, so that pipelining does not depend on the cuts either.
@@ -144,7 +144,7 @@ fn test_how_changed_bytes_are_cut_changes_no_message() {
 }
 
 #[test]
-fn test_random_bytes_are_no_http() {
+fn test_random_bytes_are_not_http() {
     let mut numbers = Numbers(20_260_104);
     for _ in 0..200 {
         let mut connection = Connection::new();

@@ -72,7 +72,7 @@ impl Slot {
     }
 
     /// Return true if the loss is too short for a request, such as the byte of a keep-alive.
-    pub(super) fn holds_no_request(&self) -> bool {
+    pub(super) fn is_too_short_for_request(&self) -> bool {
         match self {
             Slot::Lost(Lost::Requests {
                 start,

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn test_endless_methods_and_targets_are_given_up() {
+    fn test_endless_methods_and_targets_are_abandoned() {
         assert_eq!(request_line(&[b'A'; METHOD_MAX + 1]), StartLine::Absent);
         let mut long = b"GET ".to_vec();
         long.resize(TARGET_MAX + 10, b'/');

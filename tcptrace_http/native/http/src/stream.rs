@@ -82,7 +82,7 @@ pub(super) struct Reader {
     /// True if the body was framed without its request.
     pub(super) is_guess: bool,
     /// True if the last message ended before its framing did.
-    pub(super) broke_off: bool,
+    pub(super) is_truncated: bool,
     /// Number of segments without a start line.
     pub(super) searched: u32,
     pub(super) was_reported: bool,
@@ -104,7 +104,7 @@ impl Reader {
             kept: None,
             message_bytes: 0,
             is_guess: false,
-            broke_off: false,
+            is_truncated: false,
             searched: 0,
             was_reported: false,
             current_start: None,
@@ -238,7 +238,7 @@ impl Reader {
         self.message_bytes = message.held_bytes();
         self.kept = (self.looks_at_bodies && body.is_some())
             .then(|| {
-                Keeper::for_body_of(
+                Keeper::for_response(
                     message.status,
                     message.body.content_length,
                     &message.fields,
@@ -275,7 +275,7 @@ impl Reader {
         }
         self.state = State::Idle;
         self.is_guess = false;
-        self.broke_off = !complete;
+        self.is_truncated = !complete;
         Some(message)
     }
 

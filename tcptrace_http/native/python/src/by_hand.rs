@@ -28,9 +28,9 @@ pub fn tables(given: &Given<'_>) -> PyResult<BTreeMap<&'static str, Columns>> {
         ("flaws", FlawsTable::default().into_columns()),
     ]);
     for (name, columns) in given {
-        let table = tables
-            .get_mut(name.as_str())
-            .ok_or_else(|| PyKeyError::new_err(format!("pages are not made of {name}")))?;
+        let table = tables.get_mut(name.as_str()).ok_or_else(|| {
+            PyKeyError::new_err(format!("pages are not built from a table {name}"))
+        })?;
         table.rows = columns.values().map(Vec::len).max().unwrap_or(0);
         for column in &mut table.columns {
             let values = columns.get(column.name).map_or(&[][..], Vec::as_slice);
@@ -112,5 +112,5 @@ fn code(words: &[&str], value: Option<&Bound<'_, PyAny>>) -> PyResult<u8> {
     let word: String = value.extract()?;
     let code = words.iter().position(|known| *known == word);
     code.and_then(|code| u8::try_from(code).ok())
-        .ok_or_else(|| PyValueError::new_err(format!("there is no word {word} in this column")))
+        .ok_or_else(|| PyValueError::new_err(format!("unknown word {word} for this column")))
 }

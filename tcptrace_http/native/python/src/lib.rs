@@ -38,7 +38,7 @@ create_exception!(
     _native,
     CaptureFault,
     PyException,
-    "A capture that cannot be read: (kind, what)."
+    "An unreadable capture: (kind, message)."
 );
 
 /// The requested columns of an optional table: all, none, or a selection.
@@ -86,7 +86,7 @@ impl Analyzer {
     #[new]
     #[expect(
         clippy::too_many_arguments,
-        reason = "what there is to ask for, by name"
+        reason = "one keyword per table and option"
     )]
     #[pyo3(signature = (*, packets = Request::All(false), segments = Request::All(false), tls_records = Request::All(false), h2_windows = Request::All(false), statistics = false, others = true, block_rows = usize::MAX, threads = 1, asked_frame = None, follows = false, keylog = None))]
     fn new(
@@ -263,7 +263,7 @@ impl Analyzer {
     fn must_be_open(&self) -> PyResult<()> {
         if self.is_finished {
             return Err(PyRuntimeError::new_err(
-                "the analyzer is finished; make a new one for another capture",
+                "the analyzer is finished; create a new one for another capture",
             ));
         }
         Ok(())
@@ -329,7 +329,7 @@ impl Rows {
                 Ok(chosen.map(|(flow, _)| flow).collect())
             }
             _ => Err(PyKeyError::new_err(format!(
-                "{table} has no truth values {name}"
+                "{table} has no Boolean column {name}"
             ))),
         }
     }
@@ -400,7 +400,7 @@ impl Rows {
         }
         self.tables.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.tables.keys().copied().collect();
-            PyKeyError::new_err(format!("no table {name}; there are: {}", known.join(", ")))
+            PyKeyError::new_err(format!("no table {name}; tables: {}", known.join(", ")))
         })
     }
 }
@@ -417,7 +417,7 @@ fn fault(error: &CaptureError) -> PyErr {
 
 #[pymodule]
 fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    allocator::give_back_soon();
+    allocator::set_purge_delay();
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     module.add("CaptureFault", module.py().get_type::<CaptureFault>())?;
     module.add_class::<Analyzer>()?;

@@ -75,7 +75,7 @@ impl Pages {
         let mut gathered = self
             .gathered
             .lock()
-            .map_err(|_| PyRuntimeError::new_err("the pages were left half made"))?;
+            .map_err(|_| PyRuntimeError::new_err("an earlier error left the pages incomplete"))?;
         Ok(work(&mut gathered))
     }
 }

@@ -76,8 +76,8 @@ impl Worker {
                     })
                 }),
                 packets: wanted.packets,
-                takes_decoders_anomalies: share.index == 0,
-                has_told_late_secrets: false,
+                takes_decoder_anomalies: share.index == 0,
+                has_reported_late_secrets: false,
             },
             numbers: Vec::new(),
             keeps_rows: wanted.others,
@@ -152,7 +152,7 @@ impl Shares {
         let threads = (count > 1)
             .then(|| ThreadPoolBuilder::new().num_threads(count).build())
             .transpose()
-            .map_err(|error| PyRuntimeError::new_err(format!("no threads to be had: {error}")))?;
+            .map_err(|error| PyRuntimeError::new_err(format!("cannot start threads: {error}")))?;
         let (statistics, follows) = (wanted.statistics, wanted.follows);
         let key_log = wanted.key_log.clone();
         let of_another = |index| {

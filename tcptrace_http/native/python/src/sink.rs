@@ -11,8 +11,8 @@ pub struct Sink {
     pub analyzer: Option<Analyzer>,
     pub packets: Option<Blocks<PacketsTable>>,
     /// True for one share only, because every share's decoder reports the same anomalies.
-    pub takes_decoders_anomalies: bool,
-    pub has_told_late_secrets: bool,
+    pub takes_decoder_anomalies: bool,
+    pub has_reported_late_secrets: bool,
 }
 
 impl Sink {
@@ -43,7 +43,7 @@ impl PacketSink for Sink {
 
     fn anomaly(&mut self, anomaly: Anomaly) {
         if let Some(analyzer) = self.analyzer.as_mut() {
-            if self.takes_decoders_anomalies {
+            if self.takes_decoder_anomalies {
                 analyzer.anomaly(anomaly);
             }
         }
@@ -54,7 +54,7 @@ impl PacketSink for Sink {
         self.take_secrets(text, "a block of secrets");
         let last = self.analyzer.as_ref().map_or(0, |it| it.tables.last_frame);
         let is_late = last > 0 && self.secrets() > known;
-        if is_late && !std::mem::replace(&mut self.has_told_late_secrets, true) {
+        if is_late && !std::mem::replace(&mut self.has_reported_late_secrets, true) {
             self.anomaly(of_late_secrets(last));
         }
     }
@@ -67,7 +67,7 @@ fn of_late_secrets(last: u64) -> Anomaly {
         flow: None,
         offset: None,
         detail: format!(
-            "secrets come behind frame {last}: in a capture that is packed or read as it grows they open only what follows"
+            "secrets come after frame {last}: in a compressed or growing capture they decrypt only later records"
         ),
     }
 }

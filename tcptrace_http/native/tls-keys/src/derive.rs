@@ -60,7 +60,7 @@ mod tests {
     use crate::testing::bytes;
 
     #[test]
-    fn test_the_prf_of_sha_256_gives_the_answer_known_for_it() {
+    fn test_the_prf_of_sha_256_matches_the_known_answer() {
         let secret = bytes("9bbe436ba940f017b17652849a71db35");
         let seed = [
             &b"test label"[..],

@@ -46,8 +46,8 @@ impl fmt::Display for OpenError {
             OpenError::NoSecret => "the key log has no secret for this record",
             OpenError::WrongKey => "the keys do not open this record",
             OpenError::NoVector => "the initialization vector is in a missing record",
-            OpenError::NotProtected => "this is no protected record",
-            OpenError::GivenUp => "the keys opened none of the last records",
+            OpenError::NotProtected => "this is not a protected record",
+            OpenError::GivenUp => "the keys opened none of the latest records",
         })
     }
 }

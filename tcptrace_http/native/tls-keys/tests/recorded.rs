@@ -133,7 +133,7 @@ fn test_sessions_of_openssl_are_opened() {
 }
 
 #[test]
-fn test_records_after_a_gap_are_opened_but_for_a_chained_vector() {
+fn test_records_after_a_gap_are_opened_except_with_a_chained_vector() {
     const TLS_1_0: u16 = 0x0301;
     for connection in &connections(OPENSSL) {
         for direction in DIRECTIONS {
@@ -155,7 +155,7 @@ fn test_records_after_a_gap_are_opened_but_for_a_chained_vector() {
 }
 
 #[test]
-fn test_early_data_is_told_from_the_rest() {
+fn test_early_data_is_distinguished() {
     let connection = &connections(RFC_8448)[1];
     let mut opener = connection.opener(Direction::ClientToServer);
     let early = connection

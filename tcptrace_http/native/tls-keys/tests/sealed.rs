@@ -109,7 +109,7 @@ fn test_a_fragment_cut_short_is_not_opened() {
 }
 
 #[test]
-fn test_a_key_log_that_comes_late_opens_what_is_left() {
+fn test_a_late_key_log_opens_the_remaining_records() {
     for client in clients() {
         let mut opener = opener(&client.parameters);
         for sequence in 0..3 {
@@ -123,7 +123,7 @@ fn test_a_key_log_that_comes_late_opens_what_is_left() {
 }
 
 #[test]
-fn test_a_direction_that_nothing_opens_is_given_up() {
+fn test_a_direction_without_a_matching_key_is_abandoned() {
     let client = &clients()[0];
     let mut opener = opener(&client.parameters);
     let mut outcomes = Vec::new();
@@ -137,7 +137,7 @@ fn test_a_direction_that_nothing_opens_is_given_up() {
 }
 
 #[test]
-fn test_a_longer_fragment_than_any_is_no_record() {
+fn test_a_fragment_beyond_the_maximum_is_no_record() {
     let client = &clients()[0];
     let opened = open(
         &mut opener(&client.parameters),
@@ -165,7 +165,7 @@ fn test_a_record_in_clear_is_no_record_of_tls_1_3() {
 }
 
 #[test]
-fn test_suites_and_versions_that_no_key_opens_are_named() {
+fn test_unsupported_suites_and_versions_are_named() {
     let error = |version, suite| {
         let parameters = SecurityParameters {
             version,

@@ -356,6 +356,6 @@ fn notice(mark: Mark, out: &mut Output) {
         frame: Some(mark.frame),
         flow: None,
         offset: None,
-        detail: "bytes at which a TLS record was expected are none".to_owned(),
+        detail: "the bytes at the expected start of a TLS record are no record".to_owned(),
     });
 }

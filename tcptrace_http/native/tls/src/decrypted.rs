@@ -309,7 +309,7 @@ impl Decrypted {
                 let begins = side.plain_next == 0 && missed <= u64::from(handshake);
                 side.has_opened = true;
                 let is_first =
-                    side.plain_next == 0 && answers_first(&self.http, record, opened.bytes);
+                    side.plain_next == 0 && is_first_response(&self.http, record, opened.bytes);
                 if skipped > 0 && !begins && !is_first {
                     let data = data_bytes(skipped, missed, overhead);
                     self.gap(record.direction, data, record.last, out);
@@ -332,12 +332,12 @@ impl Decrypted {
             }
         }
         keys.plain = plain;
-        self.close_if_in_vain();
+        self.close_if_unreadable();
         shown
     }
 
     /// Close the decryption if the plaintext is not HTTP, or if no key opens the records.
-    fn close_if_in_vain(&mut self) {
+    fn close_if_unreadable(&mut self) {
         let is_in_vain = match &self.http {
             Some(http) => {
                 let is_opaque = |direction| http.is_opaque(direction);
@@ -375,7 +375,7 @@ impl Side {
 
 /// Return true if an opened record begins the response to the only request so far. The missing bytes before
 /// it were then a ticket (RFC 8446, section 4.6.1).
-fn answers_first(http: &Option<Messages>, record: &Record<'_>, plain: &[u8]) -> bool {
+fn is_first_response(http: &Option<Messages>, record: &Record<'_>, plain: &[u8]) -> bool {
     record.direction == Direction::ServerToClient
         && plain.starts_with(b"HTTP/1.")
         && http
@@ -394,7 +394,7 @@ fn of_direction(direction: Direction, error: OpenError) -> String {
         Direction::ClientToServer => "client",
         Direction::ServerToClient => "server",
     };
-    format!("of a record of the {whose}: {error}")
+    format!("record of the {whose}: {error}")
 }
 
 fn notice(mark: Mark, detail: String, out: &mut Output) {

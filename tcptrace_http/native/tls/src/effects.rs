@@ -18,7 +18,7 @@ pub(crate) fn begins(
 ) -> Role {
     match (role, direction) {
         (Role::LateFinished, _) => {
-            phases.application_had_not_begun(exchanges.take_back());
+            phases.reassign_application(exchanges.take_back());
         }
         (Role::Application, Direction::ClientToServer) => {
             let handshake = &phases.handshake;
@@ -26,7 +26,7 @@ pub(crate) fn begins(
             let may_be_http2 = handshake.may_be_http2();
             let finished = exchanges.client_record(begun, data_bytes, may_be_http2, peer);
             out.transactions.extend(finished);
-            phases.application_begins(begun.first);
+            phases.begin_application(begun.first);
         }
         (Role::Application, Direction::ServerToClient) => {
             let data_bytes = begun
@@ -57,7 +57,7 @@ pub(crate) fn whole(
     match role {
         Role::Application => exchanges.whole(record),
         Role::Flight | Role::Finished | Role::LateFinished => phases.record(role, record),
-        Role::Unasked => phases.has_sent_unasked(record.last),
+        Role::Unasked => phases.end_unasked(record.last),
         Role::Other => {}
     }
     match (record.begun.header.content, record.bytes) {

@@ -219,7 +219,7 @@ impl Exchanges {
             self.ticket = Some(length).filter(|it| TICKET_LENGTHS.contains(it));
             self.tickets = self.tickets.saturating_add(1);
             self.is_answered = phases.handshake.client_finished.is_none();
-            phases.sends_unasked(bytes, begun.first);
+            phases.begin_unasked(bytes, begun.first);
             return false;
         };
         let asked = current.request.map_or(0, |it| it.start);
@@ -237,7 +237,7 @@ impl Exchanges {
                 let (start, first) =
                     taken.map_or((begun.start, begun.first), |it| (it.start, it.first));
                 let before = begun.start.saturating_sub(start);
-                phases.sends_unasked(before.saturating_add(bytes), first);
+                phases.begin_unasked(before.saturating_add(bytes), first);
                 return false;
             }
             self.ticket = Some(length);

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_found_however_records_cut_them() {
+    fn messages_are_found_under_every_record_split() {
         let bytes = [2, 0, 0, 3, 7, 8, 9, 11, 0, 0, 2, 1, 1, 14, 0, 0, 0];
         let whole = taken(&[&bytes]);
         let expected = [
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hello_that_is_too_long_is_not_kept() {
+    fn a_too_long_hello_is_not_kept() {
         let mut messages = Messages::default();
         messages.take(&[1, 255, 255, 255], |_| {});
         for _ in 0..100 {
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_loss_nothing_is_taken_for_a_message() {
+    fn no_message_is_assumed_after_a_loss() {
         let mut messages = Messages::default();
         messages.take(&[1, 0, 0, 9, 1], |_| {});
         messages.lose();

@@ -8,7 +8,7 @@ use crate::record::HEADER_BYTES;
 
 /// A record and its plaintext.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct PlacedRecord {
     /// Plaintext offset of the record's first byte in its direction.
     pub(crate) plain: u64,
     pub(crate) plain_bytes: u64,
@@ -21,7 +21,7 @@ pub(crate) struct Placed {
     pub(crate) last: Mark,
 }
 
-impl Placed {
+impl PlacedRecord {
     fn plain_end(&self) -> u64 {
         self.plain.saturating_add(self.plain_bytes)
     }
@@ -36,11 +36,11 @@ impl Placed {
 /// The records of a direction that can still be looked up, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Offsets {
-    records: VecDeque<Placed>,
+    records: VecDeque<PlacedRecord>,
 }
 
 impl Offsets {
-    pub(crate) fn push(&mut self, record: Placed) {
+    pub(crate) fn push(&mut self, record: PlacedRecord) {
         self.records.push_back(record);
     }
 
@@ -57,7 +57,7 @@ impl Offsets {
     }
 
     /// Return the record of this plaintext byte.
-    pub(crate) fn record_of(&self, plain: u64) -> Option<&Placed> {
+    pub(crate) fn record_of(&self, plain: u64) -> Option<&PlacedRecord> {
         let before = self.records.partition_point(|it| it.plain <= plain);
         let record = self.records.get(before.checked_sub(1)?)?;
         (plain < record.plain_end()).then_some(record)
@@ -65,7 +65,7 @@ impl Offsets {
 
     /// Return the stream offset of a boundary in the last of the first `count` records, or after that record.
     /// Missing bytes lie there.
-    fn place(&self, count: usize, plain: u64, at_edge: impl Fn(&Placed) -> u64) -> u64 {
+    fn place(&self, count: usize, plain: u64, at_edge: impl Fn(&PlacedRecord) -> u64) -> u64 {
         let record = count.checked_sub(1).and_then(|at| self.records.get(at));
         let Some(record) = record else {
             // Dropped records are not looked up again.
@@ -115,7 +115,9 @@ impl Offsets {
     }
 
     pub(crate) fn held_bytes(&self) -> u64 {
-        self.records.capacity().saturating_mul(size_of::<Placed>()) as u64
+        self.records
+            .capacity()
+            .saturating_mul(size_of::<PlacedRecord>()) as u64
     }
 }
 
@@ -130,7 +132,7 @@ mod tests {
         let places = [(0, 100), (10, 132), (20, 204), (35, 263)];
         for (frame, (plain, start)) in (1..).zip(places) {
             let first = Mark { frame, time_ns: 0 };
-            offsets.push(Placed {
+            offsets.push(PlacedRecord {
                 plain,
                 plain_bytes: 10,
                 start,
@@ -178,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_forgotten_changes_no_later_place() {
+    fn dropped_records_do_not_change_later_offsets() {
         let whole = offsets();
         for forgotten in 0..=50 {
             let mut offsets = offsets();

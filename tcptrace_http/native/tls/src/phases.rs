@@ -108,13 +108,13 @@ impl Phases {
     }
 
     /// Return true if encrypted records can belong to the handshake (RFC 8446, section 2).
-    fn hides_handshake(&self) -> bool {
+    fn is_handshake_hidden(&self) -> bool {
         self.handshake.is_tls13() && self.has_begun() && !self.is_settled
     }
 
     fn role_at_client(&mut self, length: u16) -> Role {
-        if !self.hides_handshake() {
-            return self.role_behind_handshake(length);
+        if !self.is_handshake_hidden() {
+            return self.role_after_handshake(length);
         }
         if length == self.finished_length() {
             self.is_settled = true;
@@ -138,15 +138,15 @@ impl Phases {
         if self.client_tail == 1 {
             Role::Flight
         } else {
-            self.role_behind_handshake(length)
+            self.role_after_handshake(length)
         }
     }
 
     fn role_at_server(&mut self, length: u16) -> Role {
-        if !self.hides_handshake() || self.server_flight_is_over {
+        if !self.is_handshake_hidden() || self.server_flight_is_over {
             // The server responds, so the client has finished.
             self.is_settled |= self.client_tail > 0;
-            return self.role_behind_handshake(length);
+            return self.role_after_handshake(length);
         }
         // Application data can follow before the client's Finished arrives.
         self.server_flight_is_over = length == self.finished_length();
@@ -168,7 +168,7 @@ impl Phases {
         self.handshake.version.is_none_or(|it| it == TLS13)
     }
 
-    fn role_behind_handshake(&self, length: u16) -> Role {
+    fn role_after_handshake(&self, length: u16) -> Role {
         let is_control = matches!(length, cipher::TLS13_ALERT | cipher::TLS13_KEY_UPDATE);
         if self.may_be_tls13() && is_control {
             Role::Other
@@ -198,26 +198,26 @@ impl Phases {
     }
 
     /// Record the start of the client's application data.
-    pub(crate) fn application_begins(&mut self, first: Mark) {
+    pub(crate) fn begin_application(&mut self, first: Mark) {
         self.handshake.first_application.get_or_insert(first);
     }
 
     /// Record `bytes` bytes of unasked application data from the server, starting at `first`.
-    pub(crate) fn sends_unasked(&mut self, bytes: u64, first: Mark) {
+    pub(crate) fn begin_unasked(&mut self, bytes: u64, first: Mark) {
         let handshake = &mut self.handshake;
         handshake.unasked_bytes = handshake.unasked_bytes.saturating_add(bytes);
         handshake.unasked.get_or_insert((first, first));
     }
 
     /// Record the end of an unasked record.
-    pub(crate) fn has_sent_unasked(&mut self, end: Mark) {
+    pub(crate) fn end_unasked(&mut self, end: Mark) {
         if let Some((_, last)) = &mut self.handshake.unasked {
             *last = end;
         }
     }
 
     /// Reassign `bytes` bytes of the client's application data to its handshake flight.
-    pub(crate) fn application_had_not_begun(&mut self, bytes: u64) {
+    pub(crate) fn reassign_application(&mut self, bytes: u64) {
         let handshake = &mut self.handshake;
         handshake.first_application = None;
         handshake.client_flight_bytes = handshake.client_flight_bytes.saturating_add(bytes);

@@ -65,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hellos_are_known_by_their_first_bytes() {
+    fn hellos_are_recognized_by_their_first_bytes() {
         assert_eq!(
             starts_like(&[22, 3, 1, 2, 0, 1, 0]),
             Some(Start::ClientHello)
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn fewer_bytes_than_tell_a_hello_may_begin_one() {
+    fn a_short_prefix_can_begin_a_hello() {
         let hello = [22, 3, 1, 2, 0, 1];
         for length in 1..hello.len() {
             let start = hello.get(..length).unwrap_or_default();
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_known_by_several_headers_or_their_end() {
+    fn records_are_recognized_by_chained_headers_or_their_end() {
         let record =
             |length: u8| [vec![23, 3, 3, 0, length], vec![0; usize::from(length)]].concat();
         assert_eq!(starts_like(&record(40)), Some(Start::Records));

@@ -43,7 +43,7 @@ fn spans(transactions: &[Transaction]) -> Vec<[Option<(u64, u64)>; 2]> {
 }
 
 #[test]
-fn handshake_of_tls13_is_told_by_order_and_length() {
+fn a_tls13_handshake_is_recognized_by_order_and_length() {
     let mut script = tls13(&Hello {
         protocols: &["h2", "http/1.1"],
         ..Hello::default()
@@ -201,7 +201,7 @@ fn unasked(script: &Script) -> (u64, Option<(u64, u64)>) {
 }
 
 #[test]
-fn tickets_are_no_response() {
+fn tickets_are_not_part_of_a_response() {
     let mut before = tls13(&Hello::default());
     before.server(&[application(234), application(234)].concat());
     before.client(&application(100));
@@ -235,7 +235,7 @@ fn tickets_are_no_response() {
 }
 
 #[test]
-fn responses_may_be_as_long_as_tickets() {
+fn responses_can_have_the_length_of_tickets() {
     // Go sends its ticket after Finished, and no later ticket.
     let mut with_finished = Script::default();
     with_finished.client(&client_hello(&Hello::default()));
@@ -327,7 +327,7 @@ fn certificate_of_the_client_is_no_request() {
 }
 
 #[test]
-fn request_during_a_response_makes_them_a_group() {
+fn a_request_during_a_response_forms_a_group() {
     let mut script = tls13(&Hello::default());
     script.client(&application(100));
     script.server(&application(2000));
@@ -339,7 +339,7 @@ fn request_during_a_response_makes_them_a_group() {
 }
 
 #[test]
-fn record_shorter_than_a_request_tells_of_http2() {
+fn a_record_shorter_than_a_request_indicates_http2() {
     let mut script = tls13(&Hello {
         protocols: &["h2"],
         ..Hello::default()
@@ -382,7 +382,7 @@ fn fatal_alert_ends_the_handshake() {
 }
 
 #[test]
-fn bytes_cut_anywhere_make_the_same() {
+fn arbitrary_cuts_give_equal_results() {
     let whole = |piece: usize| {
         let script = Script {
             piece,
@@ -410,7 +410,7 @@ fn bytes_cut_anywhere_make_the_same() {
 }
 
 #[test]
-fn joined_later_the_records_tell_exchanges() {
+fn a_late_capture_still_shows_exchanges() {
     let mut script = Script::default();
     script.server(&application(1000));
     script.client(&application(100));
@@ -453,7 +453,7 @@ fn gap_within_a_record_loses_nothing_else() {
 }
 
 #[test]
-fn response_that_breaks_off_within_a_record_is_not_complete() {
+fn a_response_truncated_inside_a_record_is_incomplete() {
     let mut script = tls13(&Hello::default());
     script.client(&application(100));
     script.server(&application(4_000)[..1_000]);
@@ -462,7 +462,7 @@ fn response_that_breaks_off_within_a_record_is_not_complete() {
 }
 
 #[test]
-fn what_is_no_record_is_told_once() {
+fn non_record_bytes_are_reported_once() {
     let mut script = tls13(&Hello::default());
     script.client(&application(100));
     script.server(&[9; 40]);
@@ -471,7 +471,7 @@ fn what_is_no_record_is_told_once() {
 }
 
 #[test]
-fn nothing_of_application_data_is_held() {
+fn application_data_is_not_held() {
     let mut script = tls13(&Hello::default());
     let before = script.connection.held_bytes();
     script.client(&application(100));

@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn only_full_blocks_are_given_out_before_the_end() {
+    fn only_full_blocks_are_taken_before_the_end() {
         let mut blocks = filled(5, 2);
         let taken: Vec<Columns> = std::iter::from_fn(|| blocks.take()).collect();
         let shown: Vec<&[u64]> = taken.iter().map(frames).collect();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_is_found_by_its_number_until_it_is_given_out() {
+    fn a_row_is_found_by_its_number_until_it_is_taken() {
         let mut blocks = filled(5, 2);
         assert!(blocks.take().is_some());
         assert!(blocks.find(1).is_none());
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_that_are_not_wanted_are_not_there() {
+    fn unwanted_columns_are_absent() {
         let rest = filled(1, 2).into_rest();
         let names: Vec<&str> = rest[0].columns.iter().map(|column| column.name).collect();
         assert_eq!(names, ["frame", "acked_by_frame"]);

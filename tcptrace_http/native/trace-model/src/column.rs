@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn the_two_parts_of_a_divided_table_make_it_whole_again() {
+    fn the_two_parts_of_a_divided_table_form_the_whole() {
         let whole = table(&[(0, "a"), (1, "bb"), (0, "c"), (2, "")]);
         let (mut chosen, others) = whole.divided(|row| row % 2 == 1);
         assert_eq!(chosen, table(&[(1, "bb"), (2, "")]));
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_has_the_rows_and_columns_that_are_asked_for() {
+    fn a_part_has_the_requested_rows_and_columns() {
         let whole = table(&[(0, "a"), (1, "bb"), (0, "c")]);
         let is_any = None::<fn(usize) -> bool>;
         assert_eq!(whole.part(|_| true, is_any), whole);

@@ -230,7 +230,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn addresses_are_written_as_the_standard_library_writes_them() {
+    fn addresses_are_formatted_like_the_standard_library() {
         for octets in [[0, 9, 10, 99], [100, 101, 110, 255], [10, 77, 0, 1]] {
             let expected = std::net::Ipv4Addr::from(octets).to_string();
             assert_eq!(IpAddress::v4(octets).text(), expected);

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_is_changed_is_still_a_capture_and_mostly_of_tcp() {
+    fn test_a_mutation_is_still_a_capture_and_mostly_tcp() {
         let file = capture();
         let (mut valid, mut changed) = (0, 0);
         for seed in 0..2_000 {

@@ -49,7 +49,7 @@ fn corpus(target: &str) -> Vec<PathBuf> {
 }
 
 #[test]
-fn test_every_corpus_file_keeps_what_must_hold_in_bounded_memory() {
+fn test_every_corpus_file_keeps_the_invariants_in_bounded_memory() {
     let mut total = 0;
     for (name, run) in TARGETS {
         let files = corpus(name);

@@ -326,7 +326,7 @@ mod tests {
     }
 
     #[test]
-    fn test_any_stretch_is_part_of_the_whole() {
+    fn test_any_range_is_part_of_the_whole() {
         for kind in [
             BodyKind::Html,
             BodyKind::Gif,
@@ -414,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn test_text_is_lines() {
+    fn test_text_consists_of_lines() {
         let text = bytes(BodyKind::Html, 1000);
         assert!(text
             .iter()

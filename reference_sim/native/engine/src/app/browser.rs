@@ -265,18 +265,18 @@ impl Application for Browser {
     fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
         let connection = at.connection;
         match what {
-            Happening::Received { total } => self.received(network, connection, total),
+            Happening::Received { total } => self.on_data(network, connection, total),
             Happening::Message { message } => {
-                self.answered(network, connection, ExchangeId::of(message));
+                self.on_response(network, connection, ExchangeId::of(message));
             }
             Happening::Connected => {
                 let written = self.pool.connected(network, connection);
-                self.written(network, &written);
+                self.on_written(network, &written);
                 self.dispatch(network);
             }
-            Happening::PeerClosed => self.lost(network, connection),
+            Happening::PeerClosed => self.on_connection_lost(network, connection),
             Happening::Closed | Happening::Failed => {
-                self.lost(network, connection);
+                self.on_connection_lost(network, connection);
                 self.closed(network, connection);
                 network.exchanges().frames.forget(at);
             }

@@ -50,17 +50,17 @@ impl Progress {
     }
 
     /// Record that a fetch has its connection.
-    pub fn took(&mut self, fetch: u32) {
+    pub fn on_connected(&mut self, fetch: u32) {
         self.set(fetch, Stage::Asked);
     }
 
     /// Return the fetches released by the request of this fetch, which was written.
-    pub fn requested(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
+    pub fn on_requested(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
         self.release(fetches, |after| *after == After::Requested { fetch })
     }
 
     /// Return the fetches released by `body` received body bytes of this fetch.
-    pub fn received(&mut self, fetches: &[Fetch], fetch: u32, body: u64) -> Vec<u32> {
+    pub fn on_received(&mut self, fetches: &[Fetch], fetch: u32, body: u64) -> Vec<u32> {
         if self.waiting_for_bytes == 0 {
             return Vec::new();
         }
@@ -69,7 +69,7 @@ impl Progress {
     }
 
     /// Return the fetches released by this fetch's complete response.
-    pub fn completed(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
+    pub fn on_completed(&mut self, fetches: &[Fetch], fetch: u32) -> Vec<u32> {
         if self.stage(fetch) != Some(Stage::Done) {
             self.set(fetch, Stage::Done);
             self.done += 1;
@@ -84,7 +84,7 @@ impl Progress {
     }
 
     /// Record that the request must be repeated.
-    pub fn lost(&mut self, fetch: u32) {
+    pub fn on_lost(&mut self, fetch: u32) {
         self.set(fetch, Stage::Released);
     }
 

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::exchange::ExchangeId;
-use super::http2::{Came, Session};
+use super::http2::{ResponsePart, Session};
 use super::http_text::Head;
 use super::{AppId, End, Network};
 use crate::http2::Http2;
@@ -295,10 +295,10 @@ impl Channel {
     }
 
     /// Return the received parts of HTTP/2 responses, given `total` received stream bytes.
-    pub fn came(&mut self, network: &mut dyn Network, total: u64) -> Vec<Came> {
+    pub fn read_frames(&mut self, network: &mut dyn Network, total: u64) -> Vec<ResponsePart> {
         let at = self.end();
         let session = self.http2.as_mut().filter(|_| !self.is_closed);
-        session.map_or_else(Vec::new, |session| session.received(network, at, total))
+        session.map_or_else(Vec::new, |session| session.on_data(network, at, total))
     }
 
     /// Write the waiting requests and return them.

@@ -76,7 +76,7 @@ impl Server {
         network.wake(self.app, at, token.pack());
     }
 
-    fn requested(&mut self, network: &mut dyn Network, connection: u32, exchange: ExchangeId) {
+    fn on_request(&mut self, network: &mut dyn Network, connection: u32, exchange: ExchangeId) {
         let Some(serving) = self.connections.get_mut(&connection) else {
             return;
         };
@@ -350,7 +350,7 @@ impl Application for Server {
                 self.idle(network, connection);
             }
             Happening::Message { message } => {
-                self.requested(network, connection, ExchangeId::of(message));
+                self.on_request(network, connection, ExchangeId::of(message));
             }
             Happening::Written => {
                 let serving = self.connections.get(&connection);

@@ -240,7 +240,7 @@ impl Transfer {
     }
 
     /// Handle a reply, or a complete file, at the client.
-    fn client_told(&mut self, network: &mut dyn Network, at: End, message: u64) {
+    fn on_client_message(&mut self, network: &mut dyn Network, at: End, message: u64) {
         let scenario = Arc::clone(&self.scenario);
         let Some(terms) = scenario.transfers.get(self.index) else {
             return;
@@ -248,14 +248,14 @@ impl Transfer {
         match message {
             READY if terms.waits_for_replies => self.command(network, terms, at),
             COMPLETE => self.is_replied = true,
-            ABORTED => self.aborted(),
+            ABORTED => self.on_abort(),
             _ => {}
         }
         self.next_if_done(network);
     }
 
     /// Handle an aborted file. The next file does not use the rest of its connection.
-    fn aborted(&mut self) {
+    fn on_abort(&mut self) {
         for role in self.roles.values_mut() {
             if *role == Role::Receiver {
                 *role = Role::Served;
@@ -270,7 +270,7 @@ impl Transfer {
         }
     }
 
-    fn delivered(&mut self, network: &mut dyn Network, now: Nanoseconds) {
+    fn on_file(&mut self, network: &mut dyn Network, now: Nanoseconds) {
         let bytes = self.file(self.files.saturating_sub(1));
         if let Some(row) = self.row {
             let bytes = bytes.unwrap_or_default();
@@ -286,7 +286,7 @@ impl Transfer {
         }
     }
 
-    fn told(&mut self, network: &mut dyn Network, at: End, message: u64) {
+    fn on_message(&mut self, network: &mut dyn Network, at: End, message: u64) {
         match self.roles.get(&at) {
             Some(Role::Receiver) if message == FILE => {
                 let terms = self.terms();
@@ -294,17 +294,17 @@ impl Transfer {
                     self.roles.insert(at, Role::Served);
                 }
                 let now = network.now();
-                self.delivered(network, now);
+                self.on_file(network, now);
             }
-            Some(Role::Client) => self.client_told(network, at, message),
-            Some(Role::Server) => self.server_told(network, at, message),
+            Some(Role::Client) => self.on_client_message(network, at, message),
+            Some(Role::Server) => self.on_server_message(network, at, message),
             _ => {}
         }
     }
 
     /// Handle the end of a connection. If a client's file can no longer arrive, the client continues with the
     /// next file.
-    fn over(&mut self, network: &mut dyn Network, at: End) {
+    fn on_end(&mut self, network: &mut dyn Network, at: End) {
         self.reply_to_end(network, at, false);
         let role = self.roles.remove(&at);
         self.closed.remove(&at);
@@ -353,7 +353,7 @@ impl Application for Transfer {
     fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
         let scenario = Arc::clone(&self.scenario);
         match what {
-            Happening::Accepted => self.accepted(network, at),
+            Happening::Accepted => self.on_accepted(network, at),
             Happening::Connected => match (self.roles.get(&at), scenario.transfers.get(self.index))
             {
                 (Some(Role::Client), Some(terms)) if !terms.waits_for_replies => {
@@ -362,7 +362,7 @@ impl Application for Transfer {
                 (Some(Role::Sender { .. }), _) => self.send(network, at),
                 _ => {}
             },
-            Happening::Message { message } => self.told(network, at, message),
+            Happening::Message { message } => self.on_message(network, at, message),
             Happening::PeerClosed => match self.roles.get(&at) {
                 Some(Role::Client) => {
                     self.close(network, at);
@@ -374,7 +374,7 @@ impl Application for Transfer {
                 }
                 None => {}
             },
-            Happening::Closed | Happening::Failed => self.over(network, at),
+            Happening::Closed | Happening::Failed => self.on_end(network, at),
             Happening::Received { .. } | Happening::Written => {}
         }
     }

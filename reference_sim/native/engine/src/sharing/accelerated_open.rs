@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn a_syn_that_came_late_or_again_is_not_valid() {
+    fn a_late_or_duplicate_syn_is_not_valid() {
         let mut counts = introduced();
         let (second, third) = (counts.open(CLIENT), counts.open(CLIENT));
         assert!(counts.is_valid_syn(SERVER, third.count));

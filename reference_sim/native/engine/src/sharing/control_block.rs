@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_is_known_from_the_first_close_on_and_only_in_its_direction() {
+    fn a_path_is_cached_at_the_first_close_in_its_direction_only() {
         let mut blocks = ControlBlocks::default();
         assert_eq!(blocks.cached(PAIR), None);
         blocks.closed(PAIR, path(5 * 1460, 80 * MS), 0);
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_connection_that_joins_does_not_add_to_the_sum_of_windows() {
+    fn a_joining_connection_keeps_the_sum_of_windows() {
         let part = divided(&[path(9 * 1460, 80 * MS), path(6 * 1460, 80 * MS)]).unwrap();
         assert_eq!(part.cwnd, 5 * 1460);
         assert_eq!(part.round_trip.unwrap().smoothed, 80 * MS);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_of_who_leaves_goes_to_those_who_stay() {
+    fn a_leaving_members_window_goes_to_the_others() {
         assert_eq!(part_of_leaver(&path(6 * 1460, MS), 2), 3 * 1460);
         assert_eq!(part_of_leaver(&path(6 * 1460, MS), 0), 0);
     }

@@ -373,7 +373,7 @@ fn saved(server: &Stack, packets: u64) -> (Nanoseconds, Net) {
 /// counts as two ticks. A few packets of a transfer are therefore paced before the first ACK. A transfer of
 /// eight packets saves 0.19 s. Eight packets are the minimum for four round trips.
 #[test]
-fn the_second_transfer_is_paced_from_the_cached_window_and_ends_about_180_ms_sooner() {
+fn the_second_transfer_is_paced_from_the_cached_window_and_saves_about_180_ms() {
     let (saved, net) = saved(&with_coarse_clock(FAIR), 8);
     assert!(saved.abs_diff(180 * MS) < 18 * MS, "{saved} ns");
     let paced: Vec<_> = net
@@ -472,7 +472,7 @@ fn an_ensemble_is_slower_than_a_bundle_without_losses_and_faster_with_them() {
 }
 
 #[test]
-fn what_has_no_congestion_window_shares_none() {
+fn no_sharing_without_a_congestion_window() {
     let page: Vec<_> = [30, 14].map(|packets| (0, packets)).into();
     let with = |sharing| {
         let mut server = server_stack(sharing);
@@ -486,7 +486,7 @@ fn what_has_no_congestion_window_shares_none() {
 }
 
 #[test]
-fn all_data_arrives_whatever_the_queue_and_the_scheduler() {
+fn all_data_arrives_under_every_queue_and_scheduler() {
     let schedulers = [
         Scheduler::Fair,
         Scheduler::ContentDependent,
@@ -512,7 +512,7 @@ fn all_data_arrives_whatever_the_queue_and_the_scheduler() {
 }
 
 #[test]
-fn temporal_sharing_starts_with_the_window_that_the_last_connection_left() {
+fn temporal_sharing_starts_with_the_last_window() {
     let mut server = server_stack(Sharing::Temporal);
     server.idle_restart = IdleRestart::Keep;
     let net = Net::new(server, UNLIMITED, &[(0, 7), (2000 * MS, 8)]).run();
@@ -522,7 +522,7 @@ fn temporal_sharing_starts_with_the_window_that_the_last_connection_left() {
 }
 
 #[test]
-fn temporal_sharing_is_paced_where_the_stack_paces_after_idle_time() {
+fn temporal_sharing_paces_if_the_stack_paces_after_idle_time() {
     let net = Net::new(
         server_stack(Sharing::Temporal),
         UNLIMITED,
@@ -538,7 +538,7 @@ fn temporal_sharing_is_paced_where_the_stack_paces_after_idle_time() {
 }
 
 #[test]
-fn who_joins_an_open_connection_halves_its_window() {
+fn a_joining_connection_halves_the_open_ones_window() {
     let transfers = [(0, 100), (600 * MS, 100)];
     let mut net = Net::new(server_stack(Sharing::Ensemble), UNLIMITED, &transfers);
     let window = |net: &mut Net, number| {

@@ -287,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn html_goes_before_everything_else_and_shares_with_html() {
+    fn html_precedes_other_content_and_shares_with_html() {
         let mut stride = Stride::new(Scheduler::HtmlPre);
         for (number, kind) in [
             (0, ContentKind::Image),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn who_had_nothing_to_send_does_not_catch_up() {
+    fn a_member_without_data_does_not_catch_up() {
         let mut stride = Stride::new(Scheduler::Fair);
         stride.join(member(0));
         stride.join(member(1));

@@ -100,7 +100,7 @@ fn html_pre_delivers_html_first_and_the_page_at_the_same_time_as_fair() {
 }
 
 #[test]
-fn the_second_visit_starts_from_the_window_that_the_first_one_left() {
+fn the_second_visit_starts_from_the_last_window() {
     let outcome = run(document(&json!({ "etcp": "html-pre" })));
     let (first, second) = (times(&outcome, 0), times(&outcome, 1));
     assert!(second.1 < first.1, "{second:?} {first:?}");
@@ -129,7 +129,7 @@ fn members_wait_for_their_turns() {
 
 /// Most members send their last data on another member's ACK. From then on they have no data.
 #[test]
-fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
+fn a_member_without_unsent_data_is_application_limited() {
     let truth = run(document(&json!({ "etcp": "fair" }))).truth;
     let of_server = truth.packets.iter().filter(|it| it.side == Side::Server);
     let data: Vec<_> = of_server.filter(|it| it.payload > 0).collect();
@@ -146,7 +146,7 @@ fn a_member_that_has_sent_all_waits_for_its_application_from_then_on() {
 /// The ensemble's congestion window also grows above the stack's maximum in flight. A member then does not
 /// wait for another connection's turn.
 #[test]
-fn a_window_that_outgrew_the_stacks_largest_holds_no_member() {
+fn a_window_above_the_stack_maximum_blocks_no_member() {
     let truth = run(document(&json!({ "etcp": "fair" }))).truth;
     let window = |row: &crate::truth::LimitRow| {
         let windows = truth.windows.iter();
@@ -167,7 +167,7 @@ fn a_window_that_outgrew_the_stacks_largest_holds_no_member() {
 /// No single member fills the window in turn, but four together do. A stack that grows the window only while
 /// it is used (RFC 2861) then grows it.
 #[test]
-fn a_window_that_members_fill_together_is_used() {
+fn a_window_filled_by_all_members_together_is_used() {
     let mut document = document(&json!({ "etcp": "fair" }));
     document["stacks"][0]["congestion"] = json!("cubic");
     document["stacks"][0]["max_window_segments"] = json!(1000);
@@ -178,7 +178,7 @@ fn a_window_that_members_fill_together_is_used() {
 }
 
 #[test]
-fn what_members_have_in_flight_never_exceeds_the_window_they_share() {
+fn the_members_flight_never_exceeds_the_shared_window() {
     let outcome = run(document(&json!({ "etcp": "fair" })));
     let mut ends = [0_u64; 8];
     let mut acks = [1_u64; 8];
@@ -237,7 +237,7 @@ fn the_second_connection_of_two_hosts_skips_the_handshake() {
 }
 
 #[test]
-fn the_syn_of_a_known_peer_carries_the_request_and_its_answer_the_response() {
+fn a_known_peers_syn_carries_the_request_and_the_syn_ack_the_response() {
     let outcome = accelerated(true);
     let mut first = outcome
         .truth

@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loss_leaves_seven_tenths_of_the_window_and_no_less_than_two_segments() {
+    fn a_loss_leaves_seven_tenths_of_the_window_and_at_least_two_segments() {
         assert_eq!(
             Cubic::default().threshold_after_loss(100 * MSS, MSS),
             70 * MSS
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn the_window_is_back_at_its_maximum_after_k_seconds_and_flat_there() {
+    fn the_window_reaches_its_plateau_after_k_seconds() {
         let mut cubic = Cubic::default();
         let window = cubic.threshold_after_loss(1000 * MSS, MSS);
         // K = cbrt(1000 * 0.3 / 0.4) = 9.086 s: round 91 of 100 ms.
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn on_a_short_round_trip_the_window_grows_as_renos_would() {
+    fn a_short_round_trip_gives_reno_growth() {
         let mut cubic = Cubic::default();
         let window = cubic.threshold_after_loss(20 * MSS, MSS);
         // At 10 ms, the curve needs K = 2.47 s for six segments. The estimate needs 11 rounds.
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn after_a_timeout_the_curve_starts_flat_at_the_window_it_begins_with() {
+    fn after_a_timeout_the_curve_starts_flat_at_the_current_window() {
         let mut cubic = Cubic::default();
         cubic.threshold_after_loss(100 * MSS, MSS);
         cubic.timed_out();

@@ -69,7 +69,7 @@ mod tests {
     const TICK: Nanoseconds = 100 * MS;
 
     #[test]
-    fn what_another_connection_learnt_gives_its_timeout() {
+    fn a_shared_estimate_sets_the_timeout() {
         let mut own = FixedPoint::default();
         for now in [105, 260, 333, 520] {
             own.sample((now - 105) * MS, now * MS, TICK);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_round_trip_of_a_tick_leaves_a_timeout_of_three() {
+    fn a_constant_round_trip_of_one_tick_gives_a_timeout_of_three_ticks() {
         let mut estimate = FixedPoint::default();
         for _ in 0..100 {
             estimate.sample(10 * MS, 63 * MS, TICK);
@@ -95,14 +95,14 @@ mod tests {
     }
 
     #[test]
-    fn ticks_that_pass_are_counted_not_time() {
+    fn round_trips_count_ticks_instead_of_time() {
         let mut estimate = FixedPoint::default();
         estimate.sample(199 * MS, 401 * MS, TICK);
         assert_eq!(estimate.smoothed(TICK), 300 * MS);
     }
 
     #[test]
-    fn what_was_forgotten_begins_with_the_next_sample() {
+    fn a_discarded_estimate_restarts_with_the_next_sample() {
         let mut estimate = FixedPoint::default();
         estimate.sample(0, 900 * MS, TICK);
         estimate.forget();

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shorter_round_trip_than_at_its_begin_ends_conservative_slow_start() {
+    fn a_shorter_round_trip_ends_conservative_slow_start() {
         let mut start = HystartPlusPlus {
             conservative: Some(Conservative {
                 baseline: 90 * MS,

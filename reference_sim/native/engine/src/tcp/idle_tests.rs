@@ -33,7 +33,7 @@ fn flight_of(idle: Nanoseconds, policy: IdleRestart, congestion: Congestion) -> 
 }
 
 #[test]
-fn what_has_no_congestion_window_restarts_none() {
+fn no_restart_without_a_congestion_window() {
     for policy in [IdleRestart::Reset, IdleRestart::Decay, IdleRestart::Pace] {
         let times = flight_of(8000 * MS, policy, Congestion::FixedWindow);
         assert_eq!(at_once(&times), 10, "{policy:?}");
@@ -51,7 +51,7 @@ fn sunos_keeps_the_window_and_sends_a_burst() {
 }
 
 #[test]
-fn bsd_starts_again_from_its_initial_window_after_one_timeout() {
+fn bsd_restarts_from_its_initial_window_after_one_timeout() {
     assert_eq!(at_once(&flight_after(8000 * MS, IdleRestart::Reset)), 2);
     let before_timeout = flight_after(900 * MS, IdleRestart::Reset);
     assert_eq!(at_once(&before_timeout), 10);

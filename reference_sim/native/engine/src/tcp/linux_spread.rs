@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn steady_round_trips_take_the_spread_down_by_a_quarter_each_towards_the_floor() {
+    fn each_constant_round_trip_lowers_the_spread_by_a_quarter_towards_the_floor() {
         let mut spread = LinuxSpread::first(560 * MS, 200 * MS);
         let mut values = Vec::new();
         for round in 1..=20 {

@@ -115,7 +115,7 @@ fn in_4k(document: u64) -> Vec<u64> {
 }
 
 #[test]
-fn one_write_takes_one_round_trip_a_document() {
+fn one_write_takes_one_round_trip_per_document() {
     for one_way in [50, 280] {
         let mut pair = pair(linux(), one_way * MS);
         let page = page(&mut pair, |document| vec![HEAD + document]);
@@ -125,7 +125,7 @@ fn one_write_takes_one_round_trip_a_document() {
 }
 
 #[test]
-fn a_head_alone_makes_the_tail_wait_one_round_trip_with_nagle_and_not_without() {
+fn a_separate_head_delays_the_tail_one_round_trip_only_with_nagle() {
     let writes = |document| vec![HEAD, document];
     let mut held = pair(linux(), 50 * MS);
     let first = page(&mut held, writes);
@@ -139,7 +139,7 @@ fn a_head_alone_makes_the_tail_wait_one_round_trip_with_nagle_and_not_without() 
 }
 
 #[test]
-fn writes_of_4_kilobytes_stall_for_the_delayed_ack_where_an_even_number_of_segments_precedes() {
+fn writes_of_4_kilobytes_stall_after_an_even_number_of_segments() {
     let mut pair = pair(linux(), 50 * MS);
     // 4096 = 2 x 1448 + 1200, and 13 more for the second document. After the quick ACKs of the connection's
     // start (ping-pong), the client delays its ACK.
@@ -159,7 +159,7 @@ fn a_short_head_and_a_short_body_stall_for_40_ms_except_at_first() {
 }
 
 #[test]
-fn after_a_client_thought_for_100_ms_it_acknowledges_at_once() {
+fn a_client_acknowledges_at_once_after_100_ms_of_think_time() {
     let mut pair = pair(linux(), MS / 2);
     let times: Vec<Nanoseconds> = (0..4)
         .map(|_| get(&mut pair, &[HEAD, 700], 100 * MS).0)
@@ -168,7 +168,7 @@ fn after_a_client_thought_for_100_ms_it_acknowledges_at_once() {
 }
 
 #[test]
-fn slow_start_begins_anew_after_two_idle_seconds() {
+fn slow_start_restarts_after_two_idle_seconds() {
     let mut pair = pair(linux(), 50 * MS);
     for _ in 0..4 {
         let (took, bursts) = get(&mut pair, &[100_148], 2000 * MS);
@@ -177,7 +177,7 @@ fn slow_start_begins_anew_after_two_idle_seconds() {
 }
 
 #[test]
-fn without_the_restart_the_window_is_kept() {
+fn the_window_is_kept_without_a_restart() {
     let server = Stack {
         idle_restart: IdleRestart::Keep,
         ..linux()
@@ -190,7 +190,7 @@ fn without_the_restart_the_window_is_kept() {
 }
 
 #[test]
-fn an_idle_period_halves_the_window_once_for_each_timeout() {
+fn an_idle_period_halves_the_window_once_per_timeout() {
     let mut pair = pair(linux(), 50 * MS);
     let bursts: Vec<Vec<usize>> = (0..4)
         .map(|_| get(&mut pair, &[100_148], 700 * MS).1)
@@ -221,7 +221,7 @@ fn retransmissions(pair: &Pair) -> Vec<(SendReason, u64)> {
 }
 
 #[test]
-fn three_sacked_segments_bring_the_lost_one_in_the_round_trip_after() {
+fn three_sacked_segments_repair_a_loss_in_the_next_round_trip() {
     let mut pair = pair(linux(), 25 * MS);
     pair.lost = vec![19];
     let (took, bursts) = get(&mut pair, &[60_256], 100 * MS);
@@ -237,7 +237,7 @@ fn three_sacked_segments_bring_the_lost_one_in_the_round_trip_after() {
 }
 
 #[test]
-fn a_lost_tail_comes_again_by_a_probe_at_the_retransmission_timeout_and_costs_the_window() {
+fn a_probe_at_the_timeout_repairs_a_lost_tail_and_reduces_the_window() {
     let mut pair = pair(linux(), 25 * MS);
     pair.lost = vec![4];
     let (took, _) = get(&mut pair, &[6891], 100 * MS);
@@ -252,7 +252,7 @@ fn a_lost_tail_comes_again_by_a_probe_at_the_retransmission_timeout_and_costs_th
 }
 
 #[test]
-fn a_lost_head_is_found_by_the_sack_blocks_of_what_followed() {
+fn a_lost_head_is_detected_by_sack_blocks_of_later_segments() {
     let mut pair = pair(nodelay(), 25 * MS);
     pair.lost = vec![0];
     let (took, bursts) = get(&mut pair, &[HEAD, 6651], 100 * MS);
@@ -261,7 +261,7 @@ fn a_lost_head_is_found_by_the_sack_blocks_of_what_followed() {
 }
 
 #[test]
-fn a_client_acknowledges_each_segment_at_the_start_and_sacks_at_once_behind_a_hole() {
+fn a_client_acknowledges_initial_segments_at_once_and_sacks_holes_at_once() {
     let mut pair = pair(linux(), 25 * MS);
     pair.lost = vec![1];
     get(&mut pair, &[14_480], 100 * MS);
@@ -312,7 +312,7 @@ fn a_lost_retransmission_is_found_by_rack_without_a_timeout() {
 }
 
 #[test]
-fn a_fin_alone_is_acknowledged_late_by_an_end_that_may_close_too() {
+fn a_lone_fin_is_acknowledged_late_by_an_end_that_can_close_too() {
     let mut pair = pair(linux(), MS / 2);
     get(&mut pair, &[1000], MS);
     let from = pair.log.len();

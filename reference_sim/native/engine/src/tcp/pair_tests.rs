@@ -241,7 +241,7 @@ fn the_first_segment_of_a_window_of_one_waits_for_the_delayed_ack() {
 }
 
 #[test]
-fn nagle_holds_a_short_tail_until_the_ack_of_what_is_in_flight() {
+fn nagle_delays_a_short_tail_until_the_flight_is_acknowledged() {
     let mut server = stack();
     server.initial_window = InitialWindow::Segments(4);
     let mut pair = Pair::connected(stack(), server);
@@ -256,7 +256,7 @@ fn nagle_holds_a_short_tail_until_the_ack_of_what_is_in_flight() {
 }
 
 #[test]
-fn three_duplicates_bring_a_lost_segment_before_its_timeout() {
+fn three_duplicates_retransmit_a_segment_before_its_timeout() {
     for congestion in [Congestion::Tahoe, Congestion::Reno, Congestion::Newreno] {
         let mut server = stack();
         server.congestion = congestion;
@@ -280,7 +280,7 @@ fn three_duplicates_bring_a_lost_segment_before_its_timeout() {
 }
 
 #[test]
-fn partial_acks_bring_every_lost_segment_of_a_window_with_newreno() {
+fn newreno_repairs_every_loss_of_a_window_on_partial_acks() {
     let mut server = stack();
     server.initial_window = InitialWindow::Segments(10);
     let mut pair = Pair::connected(stack(), server);
@@ -294,7 +294,7 @@ fn partial_acks_bring_every_lost_segment_of_a_window_with_newreno() {
 }
 
 #[test]
-fn a_receive_window_holds_what_the_congestion_window_has_room_for_in_fast_recovery_as_well() {
+fn a_receive_window_can_limit_in_fast_recovery_too() {
     let (mut client, mut server) = (stack(), stack());
     client.receive_buffer = 6 * 1460;
     server.congestion = Congestion::FixedWindow;
@@ -308,7 +308,7 @@ fn a_receive_window_holds_what_the_congestion_window_has_room_for_in_fast_recove
 }
 
 #[test]
-fn a_rest_that_the_receivers_window_has_room_for_waits_for_the_congestion_window() {
+fn a_rest_that_fits_the_receive_window_waits_for_the_congestion_window() {
     for (rest, limit) in [(500, Limit::SlowStart), (1460, Limit::ReceiveWindow)] {
         let (mut client, mut server) = (stack(), stack());
         client.receive_buffer = 2 * 1460 + 1000;
@@ -335,7 +335,7 @@ fn a_lost_tail_waits_for_the_retransmission_timer() {
 }
 
 #[test]
-fn both_ends_close_after_each_has_sent_and_acknowledged_a_fin() {
+fn both_ends_close_after_each_fin_is_acknowledged() {
     let mut pair = Pair::connected(stack(), stack());
     pair.write(1, 100);
     pair.ends[1].close(pair.now);

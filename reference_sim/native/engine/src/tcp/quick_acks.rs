@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_sixteen_segments_are_acknowledged_at_once_and_the_next_short_one_is_not() {
+    fn the_first_sixteen_segments_get_immediate_acks_and_the_next_does_not() {
         let mut acks = acks();
         for index in 0..16 {
             acks.received(100, true, WINDOW, RTO, index * MS);
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_within_the_delay_starts_pingpong_and_holds_acks() {
+    fn a_response_within_the_delay_starts_pingpong_and_delays_acks() {
         let mut acks = acks();
         acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 10 * MS);
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_after_the_delay_does_not() {
+    fn a_response_after_the_delay_does_not_start_pingpong() {
         let mut acks = acks();
         acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 45 * MS);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ack_that_had_to_wait_for_its_timer_ends_pingpong() {
+    fn an_ack_sent_by_its_timer_ends_pingpong() {
         let mut acks = acks();
         acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 10 * MS);
@@ -199,7 +199,7 @@ mod tests {
     }
 
     #[test]
-    fn more_than_one_segment_unacknowledged_is_acknowledged_in_pingpong_too() {
+    fn more_than_one_unacknowledged_segment_is_acknowledged_in_pingpong_too() {
         let mut acks = acks();
         acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, MS);

@@ -144,14 +144,14 @@ mod tests {
     }
 
     #[test]
-    fn one_sacked_segment_makes_the_one_before_wait_a_quarter_of_a_round_trip() {
+    fn one_sacked_segment_delays_the_loss_mark_a_quarter_of_a_round_trip() {
         let (mut board, rack) = sacked(&[1]);
         assert_eq!(rack.detect(&mut board, 101 * MS, OPEN), (0, Some(125 * MS)));
         assert_eq!(rack.detect(&mut board, 125 * MS, OPEN), (MSS, None));
     }
 
     #[test]
-    fn three_sacked_segments_make_it_lost_at_once() {
+    fn three_sacked_segments_mark_the_loss_at_once() {
         let (mut board, rack) = sacked(&[1, 2, 3]);
         assert_eq!(rack.detect(&mut board, 103 * MS, OPEN), (MSS, None));
         assert_eq!(board.next_lost().map(|segment| segment.start), Some(1));
@@ -164,7 +164,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lost_retransmission_is_found_by_what_was_sent_after_it() {
+    fn a_lost_retransmission_is_detected_by_a_later_transmission() {
         let (mut board, mut rack) = sacked(&[1, 2, 3]);
         rack.detect(&mut board, 103 * MS, OPEN);
         board.resend(1, 103 * MS);

@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_ten_segments_go_at_once_and_then_two_by_two() {
+    fn the_first_ten_segments_are_unpaced_and_later_ones_leave_in_pairs() {
         let mut pacer = RatePacer::default();
         for _ in 0..10 {
             assert_eq!(pacer.until(MS), None);
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn a_late_burst_makes_up_for_half_of_its_time_at_most() {
+    fn a_late_burst_is_compensated_by_at_most_half_of_its_time() {
         let mut pacer = RatePacer {
             next: 10 * MS,
             sent: 20,
@@ -144,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_paced_before_a_round_trip_is_known() {
+    fn pacing_needs_a_known_round_trip() {
         let mut pacer = RatePacer::default();
         let unknown = Flow {
             smoothed_rtt: 0,

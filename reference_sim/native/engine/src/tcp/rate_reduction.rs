@@ -71,25 +71,25 @@ mod tests {
     }
 
     #[test]
-    fn every_second_ack_lets_a_segment_go_when_the_window_is_halved() {
+    fn every_second_ack_releases_a_segment_when_the_window_is_halved() {
         let sends = sends(10);
         assert_eq!(sends.get(..6), Some([1, 1, 0, 1, 0, 1].as_slice()));
     }
 
     #[test]
-    fn half_of_what_is_delivered_is_sent_when_the_window_is_halved() {
+    fn half_of_the_delivered_data_is_sent_when_the_window_is_halved() {
         // 18 of 20 segments: three on the first ACK, and fifteen more.
         assert_eq!(sends(10).iter().sum::<u64>(), 9);
     }
 
     #[test]
-    fn the_first_ack_of_a_recovery_sends_one_segment_at_least() {
+    fn the_first_ack_of_a_recovery_sends_at_least_one_segment() {
         let mut reduction = RateReduction::begin(2 * MSS, 100 * MSS);
         assert_eq!(reduction.window(MSS, 50 * MSS, MSS, false), 51 * MSS);
     }
 
     #[test]
-    fn below_the_threshold_what_is_delivered_is_sent_and_one_more_on_good_acks() {
+    fn below_the_threshold_delivered_data_is_replaced_plus_one_segment_on_good_acks() {
         let mut reduction = RateReduction::begin(10 * MSS, 20 * MSS);
         reduction.sent(MSS);
         assert_eq!(reduction.window(2 * MSS, 4 * MSS, MSS, false), 6 * MSS);

@@ -314,7 +314,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_heartbeat_comes_at_its_phase_whatever_the_moment() {
+    fn a_heartbeat_keeps_its_phase() {
         let beat = AckDelay::Heartbeat {
             period_ns: 200,
             phase_ns: 50,

@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn timers_on_ticks_go_off_at_whole_ticks() {
+    fn timers_on_ticks_expire_at_whole_ticks() {
         let on_ticks = Retransmission {
             on_ticks: true,
             ..rules(500 * MS)

@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn a_filled_hole_brings_what_waited_behind_it() {
+    fn a_filled_hole_releases_the_data_after_it() {
         let mut blocks = SackBlocks::default();
         blocks.insert(4000, 5000);
         blocks.insert(2000, 3000);
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn what_came_twice_is_reported_once_and_first() {
+    fn duplicates_are_reported_once_and_first() {
         let mut blocks = SackBlocks::default();
         blocks.insert(4000, 5000);
         blocks.repeated(1000, 2000);

@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_sent_again_is_in_flight_again_and_not_lost_by_count() {
+    fn a_retransmission_is_in_flight_and_not_lost_by_count() {
         let mut board = sent(6);
         board.receive(1, [(1 + MSS, 1 + 4 * MSS)].into_iter());
         board.lose_by_count(3, MSS);
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn where_segments_are_counted_a_short_one_weighs_as_much_as_a_full_one() {
+    fn short_segments_weigh_as_much_as_full_ones_when_segments_are_counted() {
         let mut board = Scoreboard::new(Some(MSS));
         board.send(1, 227, 0);
         board.send(227, 227 + MSS, 0);
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn half_an_acknowledged_segment_leaves_its_rest() {
+    fn a_half_acknowledged_segment_leaves_its_rest() {
         let mut board = sent(2);
         let delivered = board.receive(1 + MSS / 2, std::iter::empty());
         assert_eq!(delivered.acked, MSS / 2);

@@ -267,7 +267,7 @@ impl Sender {
         if stretch.is_some() {
             self.has_sent_more = true;
         } else if counts_bytes(stack) {
-            self.look_at_usage(now, stack);
+            self.record_usage(now, stack);
         }
         stretch
     }

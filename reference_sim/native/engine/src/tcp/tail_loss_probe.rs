@@ -71,19 +71,19 @@ mod tests {
     const MS: Nanoseconds = 1_000_000;
 
     #[test]
-    fn a_single_segment_is_given_the_time_of_a_delayed_ack() {
+    fn a_single_segment_allows_for_a_delayed_ack() {
         assert_eq!(timeout(Some(20 * MS), 1, 1000 * MS), 240 * MS);
         assert_eq!(timeout(Some(20 * MS), 2, 1000 * MS), 48 * MS);
     }
 
     #[test]
-    fn a_probe_does_not_come_after_the_retransmission_timeout() {
+    fn a_probe_never_follows_the_retransmission_timeout() {
         assert_eq!(timeout(Some(100 * MS), 1, 300 * MS), 300 * MS);
         assert_eq!(timeout(None, 2, 1000 * MS), 1000 * MS);
     }
 
     #[test]
-    fn an_ack_of_a_repeated_tail_shows_a_loss_unless_the_peer_had_it() {
+    fn an_ack_of_a_retransmitted_tail_shows_a_loss_unless_the_peer_reports_a_duplicate() {
         let probe = Episode {
             end: 5000,
             is_retransmission: true,

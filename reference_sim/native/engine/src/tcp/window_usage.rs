@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn slow_start_goes_to_twice_what_was_in_flight() {
+    fn slow_start_grows_to_twice_the_flight() {
         let mut usage = WindowUsage::default();
         usage.record(sending(0, 7000, false), 10_000, true, 0);
         assert!(usage.may_grow(13_999, true));
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn a_full_window_may_grow_until_a_window_of_data_later() {
+    fn a_full_window_can_grow_for_one_window_of_data() {
         let mut usage = WindowUsage::default();
         usage.record(sending(0, 10_000, true), 10_000, false, 0);
         usage.record(sending(5000, 12_000, false), 10_000, false, 1);
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_not_filled_for_a_timeout_comes_half_way_down() {
+    fn a_window_unused_for_a_timeout_shrinks_half_way() {
         let mut usage = WindowUsage::default();
         usage.record(sending(0, 20_000, false), 80_000, false, 0);
         assert_eq!(usage.shrunk(80_000, 10_000, 300 * MS, 299 * MS), None);

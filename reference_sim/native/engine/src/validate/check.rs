@@ -43,12 +43,12 @@ pub(super) fn index(path: impl Display, value: u32, count: usize, noun: &str) ->
 }
 
 pub(super) fn at_least(path: impl Display, value: u64, least: u64) -> Check {
-    let what = format_args!("{value} is below the least of {least}");
+    let what = format_args!("{value} is below the minimum of {least}");
     require(value >= least, path, what)
 }
 
 pub(super) fn at_most(path: impl Display, value: u64, most: u64) -> Check {
-    let what = format_args!("{value} is above the most of {most}");
+    let what = format_args!("{value} is above the maximum of {most}");
     require(value <= most, path, what)
 }
 
@@ -62,7 +62,7 @@ pub(super) fn optional_time(path: impl Display, value: Option<u64>) -> Check {
 }
 
 pub(super) fn probability(path: impl Display, value: f64) -> Check {
-    let what = format_args!("{value} is no probability: from 0 to 1");
+    let what = format_args!("{value} is not a probability from 0 to 1");
     require((0.0..=1.0).contains(&value), path, what)
 }
 
@@ -71,7 +71,7 @@ pub(super) fn optional(path: impl Display, value: Option<u32>) -> Check {
 }
 
 fn positive(path: impl Display, value: f64) -> Check {
-    let what = format_args!("{value} is no positive number");
+    let what = format_args!("{value} is not a positive number");
     require(value.is_finite() && value > 0.0, path, what)
 }
 
@@ -92,7 +92,7 @@ fn bounded(at: &impl Display, law: &Law, most: u64) -> Check {
             require(
                 low <= high,
                 format_args!("{at}.high"),
-                format_args!("{high} is below the low of {low}"),
+                format_args!("{high} is below low, which is {low}"),
             )?;
             at_most(format_args!("{at}.high"), high, most)
         }
@@ -101,7 +101,7 @@ fn bounded(at: &impl Display, law: &Law, most: u64) -> Check {
             require(
                 mean <= most as f64,
                 format_args!("{at}.mean"),
-                format_args!("{mean} is above the most of {most}"),
+                format_args!("{mean} is above the maximum of {most}"),
             )
         }
         Law::Pareto { scale, shape, max } => {

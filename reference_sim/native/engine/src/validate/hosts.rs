@@ -36,7 +36,7 @@ fn not_both_none(duration: Option<u64>, forever: bool, path: &str) -> Check {
     require(
         !forever || duration.is_some(),
         format_args!("{path}.forever"),
-        "it never ends; the scenario needs a duration_ns",
+        "the repetition never ends; set duration_ns in the scenario",
     )
 }
 
@@ -91,7 +91,7 @@ fn secured(at: &str, tls: &Tls) -> Check {
     require(
         !tls.early_data || (tls.resumed && tls.version == TlsVersion::Tls13),
         format_args!("{at}.early_data"),
-        "it needs version 1.3, resumed",
+        "early data needs version 1.3 and resumption",
     )?;
     let numbers = [
         ("hello_bytes", tls.hello_bytes, 0, MAX_HELLO_BYTES),
@@ -128,7 +128,7 @@ fn writes(at: &str, server: &Server, scenario: &Scenario) -> Check {
     require(
         most / bytes < MAX_WRITES,
         path,
-        format_args!("a response of {most} bytes would be more than {MAX_WRITES} writes"),
+        format_args!("a response of {most} bytes takes more than {MAX_WRITES} writes"),
     )
 }
 
@@ -151,12 +151,12 @@ fn proxy(at: &str, proxy: &Proxy, scenario: &Scenario) -> Check {
     require(
         server.is_none_or(|server| server.tls.is_none()),
         format_args!("{at}.server"),
-        "a proxy speaks to servers in clear, and this one has TLS",
+        "a proxy connects to servers in clear text, but this server has TLS",
     )?;
     require(
         server.is_none_or(|server| server.http2.is_none()),
         format_args!("{at}.server"),
-        "a proxy speaks to servers by HTTP/1, and this one has HTTP/2",
+        "a proxy connects to servers by HTTP/1, but this server has HTTP/2",
     )?;
     at_least(format_args!("{at}.port"), proxy.port.into(), 1)?;
     optional(
@@ -185,7 +185,7 @@ fn listeners(scenario: &Scenario) -> Check {
         require(
             known.insert((node, port)),
             format_args!("{name}[{number}].port"),
-            format_args!("another one listens on port {port} of node {node}"),
+            format_args!("another server or proxy listens on port {port} of node {node}"),
         )?;
     }
     Ok(())
@@ -255,7 +255,7 @@ fn fetched(at: &str, page: u32, plan: u32, scenario: &Scenario) -> Check {
                 objects.is_some_and(|count| (*object as usize) < count),
                 format_args!("{at}.page"),
                 format_args!(
-                    "pages[{page}] has no object {object}, which plans[{plan}].fetches[{number}] wants"
+                    "pages[{page}] has no object {object}, which plans[{plan}].fetches[{number}] fetches"
                 ),
             )?;
         }

@@ -45,7 +45,10 @@ pub fn validate(scenario: &Scenario) -> Check {
     require(
         EPOCHS.contains(&scenario.epoch_ns),
         "epoch_ns",
-        format_args!("{} is not from {first} to {last}", scenario.epoch_ns),
+        format_args!(
+            "{} is outside the range {first} to {last}",
+            scenario.epoch_ns
+        ),
     )?;
     at_most(
         "framing_bytes",

@@ -16,7 +16,7 @@ pub(super) fn nodes(scenario: &Scenario) -> Check {
         require(
             node.address != [0; 4],
             format_args!("{at}.address"),
-            format_args!("{a}.{b}.{c}.{d} is no address of a host"),
+            format_args!("{a}.{b}.{c}.{d} is not a host address"),
         )
     })?;
     for (number, node) in scenario.nodes.iter().enumerate() {
@@ -24,7 +24,7 @@ pub(super) fn nodes(scenario: &Scenario) -> Check {
         require(
             known.insert(node.address),
             format_args!("nodes[{number}].address"),
-            format_args!("{a}.{b}.{c}.{d} is the address of another node, too"),
+            format_args!("{a}.{b}.{c}.{d} is also the address of another node"),
         )?;
     }
     Ok(())
@@ -37,7 +37,7 @@ pub(super) fn link(at: &str, link: &Link, scenario: &Scenario) -> Check {
     require(
         link.from != link.to,
         format_args!("{at}.to"),
-        format_args!("{} is where the link comes from", link.to),
+        format_args!("{} is the start of the link", link.to),
     )?;
     if let Some(rate) = link.rate_bps {
         at_least(format_args!("{at}.rate_bps"), rate, 1)?;
@@ -48,7 +48,7 @@ pub(super) fn link(at: &str, link: &Link, scenario: &Scenario) -> Check {
     require(
         link.delay_ns > 0 || link.rate_bps.is_some_and(takes_time),
         format_args!("{at}.delay_ns"),
-        "no time passes on this link; give it a delay, or a rate of 320 Gb/s at most",
+        "the link takes no time; set a delay, or a rate of at most 320 Gb/s",
     )?;
     if let Queue::Bytes(limit) = link.queue {
         at_most(format_args!("{at}.queue.limit"), limit, MAX_BYTES)?;
@@ -119,7 +119,7 @@ fn way(path: &str, from: u32, to: u32, scenario: &Scenario, routes: &Routes) -> 
     require(
         from != to,
         path,
-        format_args!("{from} is the node of its peer; there are no connections inside a node"),
+        format_args!("{from} is the node of its peer; connections inside a node are not supported"),
     )?;
     for (from, to) in [(from, to), (to, from)] {
         require(

@@ -31,7 +31,7 @@ fn object(at: &str, object: &Object) -> Check {
         (200..=599).contains(&object.status),
         format_args!("{at}.status"),
         format_args!(
-            "{} is no final status of HTTP: from 200 to 599",
+            "{} is not a final HTTP status from 200 to 599",
             object.status
         ),
     )?;
@@ -53,7 +53,7 @@ pub(super) fn plan(at: &str, plan: &Plan) -> Check {
         None => Ok(()),
         Some(number) => Err(fault(
             format_args!("{at}.fetches[{number}].after"),
-            "it waits for itself, by way of others",
+            "the fetch waits for itself through other fetches",
         )),
     }
 }

@@ -11,7 +11,7 @@ pub(super) fn token(path: &str, text: &str) -> Check {
     require(
         is_token && !text.is_empty(),
         path,
-        format_args!("{text:?} is no token of letters, digits and signs"),
+        format_args!("{text:?} is not a token of letters, digits and signs"),
     )
 }
 
@@ -20,7 +20,7 @@ pub(super) fn word(path: &str, text: &str) -> Check {
     require(
         !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic()),
         path,
-        format_args!("{text:?} is no word of visible ASCII characters"),
+        format_args!("{text:?} is not a word of visible ASCII characters"),
     )
 }
 
@@ -30,7 +30,7 @@ pub(super) fn line(path: &str, text: &str) -> Check {
     require(
         !text.is_empty() && text.bytes().all(is_text),
         path,
-        format_args!("{text:?} is no line of ASCII text"),
+        format_args!("{text:?} is not a line of ASCII text"),
     )
 }
 

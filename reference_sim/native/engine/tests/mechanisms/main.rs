@@ -27,7 +27,7 @@ fn scripts_below(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
-fn every_script_is_played_as_it_is_written() {
+fn every_script_matches_its_connection() {
     let base = std::fs::read_to_string(folder().join("stack.json")).unwrap();
     let base = serde_json::from_str(&base).unwrap();
     let scripts = scripts_below(&folder());

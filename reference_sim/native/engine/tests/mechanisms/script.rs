@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_exact_and_as_fine_as_they_are_written() {
+    fn times_have_the_written_precision() {
         assert_eq!(seconds("1.25"), Ok((1_250_000_000, 5_000_000)));
         assert_eq!(seconds("0.000000001"), Ok((1, 0)));
         assert_eq!(seconds("3"), Ok((3_000_000_000, 500_000_000)));
@@ -383,7 +383,7 @@ mod tests {
     }
 
     #[test]
-    fn an_injected_segment_has_what_is_written_and_a_large_window() {
+    fn an_injected_segment_has_the_written_fields_and_a_large_window() {
         let Action::Inject { segment, is_placed } =
             line("+0.1 < P 1:1461(1460) ack 101 <ts val 7 ecr 9, sack 5:9 11:13>").action
         else {
@@ -398,7 +398,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expected_segment_asks_only_what_is_written() {
+    fn an_expected_segment_checks_only_written_properties() {
         let Action::Expect(read) = line("+0.1 > . 1461:2921(1460) {fast-retransmit}").action else {
             panic!("no expected segment");
         };
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_understood_is_an_error() {
+    fn unknown_notation_is_an_error() {
         for bad in [
             "0.1 connect",
             "+0.1 dance",
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_says_what_it_shows() {
+    fn a_script_names_its_source() {
         let base = serde_json::json!({});
         for text in ["+0 connect", "# it works: see", "# RFC 9293"] {
             let error = parse(text, &base).unwrap_err();

@@ -83,7 +83,7 @@ fn record_ends(file: &[u8]) -> Vec<usize> {
 }
 
 #[test]
-fn test_a_cut_at_every_byte_keeps_every_whole_packet() {
+fn test_a_cut_at_any_byte_keeps_every_whole_packet() {
     for file in [pcap_file(), pcapng_file()] {
         let whole = read(&file);
         let ends = record_ends(&file);
@@ -124,7 +124,7 @@ fn test_a_cut_inside_a_record_is_an_anomaly_at_its_offset() {
 }
 
 #[test]
-fn test_an_empty_file_is_an_error_that_says_so() {
+fn test_an_empty_file_is_reported_as_empty() {
     assert_eq!(
         read(b"").result.unwrap_err().to_string(),
         "the file is empty"
@@ -132,7 +132,7 @@ fn test_an_empty_file_is_an_error_that_says_so() {
 }
 
 #[test]
-fn test_a_text_file_is_of_unknown_format_whatever_the_chunks() {
+fn test_a_text_file_has_an_unknown_format_under_all_chunks() {
     let text = b"No.,Time,Source\n1,0.0,10.0.0.1\n";
     assert!(matches!(
         read(text).result,
@@ -146,7 +146,7 @@ fn test_a_text_file_is_of_unknown_format_whatever_the_chunks() {
 }
 
 #[test]
-fn test_what_is_fed_after_an_error_is_ignored() {
+fn test_bytes_after_an_error_are_ignored() {
     let (mut decoder, mut recorder) = (Decoder::new(), crate::testing::Recorder::default());
     assert!(decoder.feed(&[b'x'; 100], &mut recorder).is_err());
     assert_eq!(decoder.feed(&pcap_file(), &mut recorder), Ok(()));
@@ -169,7 +169,7 @@ fn test_provenance_sums_up_the_file() {
 
 /// Tests damaged copies of a file, from a fixed seed (Marsaglia's xorshift64).
 #[test]
-fn test_damage_anywhere_gives_packets_or_an_error_and_the_same_in_any_chunks() {
+fn test_damage_anywhere_gives_packets_or_an_error_equal_under_all_chunks() {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut random = move |below: usize| {
         state ^= state << 13;
@@ -217,7 +217,7 @@ fn several_files_are_one_stream() {
 }
 
 #[test]
-fn frame_to_keep_has_its_bytes_and_time_however_the_file_is_cut() {
+fn a_kept_frame_has_its_bytes_and_time_under_every_cut() {
     let file = pcap_file();
     for size in [1, 7, file.len()] {
         let mut decoder = Decoder::new();
@@ -233,7 +233,7 @@ fn frame_to_keep_has_its_bytes_and_time_however_the_file_is_cut() {
 }
 
 #[test]
-fn frame_that_is_not_there_is_not_kept() {
+fn an_absent_frame_is_not_kept() {
     let mut decoder = Decoder::new();
     decoder.keep(5);
     let mut sink = crate::testing::Recorder::default();

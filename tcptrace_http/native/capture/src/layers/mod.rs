@@ -162,7 +162,7 @@ impl Layers {
         }
         notice(
             AnomalyKind::TooDeeplyNested,
-            format!("fragments within fragments, {MAX_DATAGRAMS_PER_FRAME} deep"),
+            format!("fragments nested {MAX_DATAGRAMS_PER_FRAME} levels deep"),
         );
         then(Some(datagram.network), None)
     }
@@ -339,8 +339,8 @@ fn report(stop: Stop, view: View<'_>, notice: &mut impl FnMut(AnomalyKind, Strin
             notice(
                 AnomalyKind::TruncatedPacket,
                 format!(
-                    "cut inside the {header}: {captured} of {sent} bytes were captured \
-                     from its start on"
+                    "cut inside the {header}: {captured} of the {sent} bytes from its start \
+                     were captured"
                 ),
             );
         }
@@ -364,7 +364,7 @@ fn report(stop: Stop, view: View<'_>, notice: &mut impl FnMut(AnomalyKind, Strin
         Stop::TooLarge { field, value, most } => {
             notice(
                 AnomalyKind::InconsistentLength,
-                format!("{field} is {value}, more than the {most} there are"),
+                format!("{field} is {value}, more than the available {most}"),
             );
         }
     }

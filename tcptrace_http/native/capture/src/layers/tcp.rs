@@ -105,7 +105,7 @@ mod tests {
     use trace_model::{flags, AnomalyKind, SeqNumber};
 
     #[test]
-    fn test_fields_are_read_as_they_stand_in_the_header() {
+    fn test_header_fields_are_read() {
         let segment = decode(RAW, &ipv4(6, &tcp())).segment.unwrap();
         assert_eq!((segment.source_port, segment.destination_port), (49152, 80));
         assert_eq!((segment.seq, segment.ack), (SeqNumber(SEQ), SeqNumber(9)));

@@ -131,7 +131,7 @@ fn report_overrun(kind: u8, rest: &[u8], notice: &mut impl FnMut(AnomalyKind, St
     let left = rest.len().saturating_add(1);
     let detail = match rest.first() {
         Some(length) => {
-            format!("TCP option {kind} claims {length} bytes where the header has {left} left")
+            format!("TCP option {kind} declares {length} bytes, but the header has {left} left")
         }
         None => format!("TCP option {kind} has no length: the header ends"),
     };
@@ -219,42 +219,42 @@ mod tests {
     }
 
     #[test]
-    fn test_unknown_options_are_passed_over() {
+    fn test_unknown_options_are_skipped() {
         let (options, told) = read_options(&[30, 4, 0, 0, 2, 4, 0, 100]);
         assert_eq!((options.mss, told.len()), (Some(100), 0));
     }
 
     #[test]
-    fn test_nothing_is_read_behind_the_end_of_the_list() {
+    fn test_no_option_is_read_after_the_end_of_the_list() {
         assert_eq!(read_options(&[0, 2, 4, 5]).0, TcpOptions::default());
     }
 
     #[test]
-    fn test_a_length_over_the_header_ends_the_list_and_is_told() {
+    fn test_a_length_beyond_the_header_ends_the_list_and_is_reported() {
         let (options, told) = read_options(&[4, 2, 2, 9]);
         assert!(options.sack_permitted);
         assert_eq!(
             told,
-            ["TCP option 2 claims 9 bytes where the header has 2 left"]
+            ["TCP option 2 declares 9 bytes, but the header has 2 left"]
         );
     }
 
     #[test]
-    fn test_lengths_of_0_and_1_end_the_list_and_are_told() {
+    fn test_lengths_of_0_and_1_end_the_list_and_are_reported() {
         assert_eq!(read_options(&[3, 0, 0, 0]).1.len(), 1);
         assert_eq!(read_options(&[3, 1, 0, 0]).1.len(), 1);
         assert_eq!(read_options(&[1, 1, 1, 3]).1.len(), 1);
     }
 
     #[test]
-    fn test_a_wrong_length_of_a_known_option_is_told_and_the_next_one_read() {
+    fn test_a_wrong_length_of_a_known_option_is_reported_and_the_next_option_read() {
         let (options, told) = read_options(&[2, 3, 5, 3, 3, 9, 5, 6, 0, 0, 0, 1]);
         assert_eq!((options.mss, options.window_scale), (None, Some(9)));
         assert_eq!(told.len(), 2);
     }
 
     #[test]
-    fn test_a_window_scale_above_14_is_told_and_kept_as_it_was_sent() {
+    fn test_a_window_scale_above_14_is_reported_and_kept_as_sent() {
         let (options, told) = read_options(&[3, 3, 200, 0]);
         assert_eq!((options.window_scale, told.len()), (Some(200), 1));
     }

@@ -21,7 +21,7 @@ fn test_tcp_is_found_in_every_link_type_and_tunnel() {
 }
 
 #[test]
-fn test_a_frame_cut_at_any_byte_gives_what_is_left_of_the_same_segment() {
+fn test_a_frame_cut_at_any_byte_gives_the_rest_of_its_segment() {
     for (name, link_type, bytes) in samples() {
         let whole = decode(link_type, &bytes).segment.unwrap();
         let header_end = (whole.payload_offset) as usize;
@@ -67,7 +67,7 @@ fn pseudo_random(state: &mut u64) -> usize {
 }
 
 #[test]
-fn test_damaged_frames_are_read_without_panic_and_payloads_are_where_they_are_said_to_be() {
+fn test_damaged_frames_cause_no_panic_and_payload_offsets_are_correct() {
     let (mut state, mut layers) = (0x5eed, Layers::new());
     for (_, link_type, bytes) in samples() {
         for round in 0..2000 {
@@ -114,7 +114,7 @@ fn test_an_unknown_link_type_is_not_supported_and_has_no_network() {
 }
 
 #[test]
-fn test_nesting_without_end_is_stopped() {
+fn test_endless_nesting_is_stopped() {
     let tags = [0, 5, 0x81, 0x00].repeat(1000);
     let decoded = decode(ETHERNET, &ethernet(0x8100, &tags));
     assert_eq!(decoded.kinds(), [AnomalyKind::TooDeeplyNested]);
@@ -136,7 +136,7 @@ fn test_the_network_of_a_tunnel_is_the_innermost_ip_header() {
 }
 
 #[test]
-fn test_a_tcp_header_quoted_by_icmp_is_no_segment() {
+fn test_a_tcp_header_quoted_by_icmp_is_not_a_segment() {
     let unreachable = concat(&[&[3, 3, 0, 0, 0, 0, 0, 0], &ipv4(6, &tcp())]);
     let decoded = decode(RAW, &ipv4(1, &unreachable));
     assert!(decoded.segment.is_none());
@@ -144,7 +144,7 @@ fn test_a_tcp_header_quoted_by_icmp_is_no_segment() {
 }
 
 #[test]
-fn test_padding_of_a_short_frame_is_no_payload() {
+fn test_padding_of_a_short_frame_is_not_payload() {
     let padded = concat(&[
         &ethernet(
             0x0800,
@@ -161,7 +161,7 @@ fn test_padding_of_a_short_frame_is_no_payload() {
 }
 
 #[test]
-fn test_cut_payloads_are_told_once_and_counted_at_the_end() {
+fn test_cut_payloads_are_reported_once_and_counted_at_the_end() {
     let bytes = ethernet(0x0800, &ipv4(6, &tcp()));
     let mut layers = Layers::new();
     let cut = Frame {

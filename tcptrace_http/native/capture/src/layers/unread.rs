@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn test_all_is_told_where_nothing_is_tcp() {
+    fn test_all_protocols_are_reported_without_tcp() {
         let layers = [(Layer::Protocol(17), 1), (Layer::EtherType(0x88cc), 12)];
         assert_eq!(
             told(&layers, 13, 0),
@@ -98,7 +98,7 @@ mod tests {
     }
 
     #[test]
-    fn test_beside_tcp_only_an_ether_type_of_a_tenth_of_the_packets_is_told() {
+    fn test_with_tcp_only_an_ether_type_of_a_tenth_of_the_packets_is_reported() {
         let layers = [
             (Layer::EtherType(0x88e5), 10),
             (Layer::EtherType(0x88cc), 9),
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn test_protocols_without_number_are_counted_together() {
+    fn test_protocols_beyond_the_limit_share_one_count() {
         let layers: Vec<_> = (0..=u8::MAX)
             .map(|each| (Layer::Protocol(each), 1))
             .collect();

@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cut_frame_keeps_its_length_on_the_wire() {
+    fn a_truncated_frame_keeps_its_wire_length() {
         let view = View::of_frame(&[1, 2, 3, 4], 10).after(3, "test").ok();
         assert_eq!(
             view.map(|view| (view.length(), view.offset(), view.is_cut())),

@@ -27,7 +27,7 @@ const LAST_INTERFACE: u32 = 10_000;
 const LAST_PACKET_TYPE: u8 = 4;
 
 /// Return the length that the magic number implies.
-pub(super) fn promised_bytes(magic: u32) -> usize {
+pub(super) fn implied_bytes(magic: u32) -> usize {
     if magic == MAGIC_MODIFIED {
         PATCHED_BYTES
     } else {
@@ -38,18 +38,18 @@ pub(super) fn promised_bytes(magic: u32) -> usize {
 /// Return the length of the record headers of an Ethernet capture. `record` is the first record, with the end
 /// that the implied length gives.
 pub(super) fn bytes(magic: u32, order: ByteOrder, record: &[u8]) -> usize {
-    let promised = promised_bytes(magic);
-    let may_be = |length| leads_to_ethernet(record, length);
+    let implied = implied_bytes(magic);
+    let may_be = |length| has_ethernet_after(record, length);
     match magic {
-        _ if may_be(promised) => promised,
+        _ if may_be(implied) => implied,
         MAGIC_MODIFIED if may_be(PATCHED_WITH_CPUS_BYTES) => PATCHED_WITH_CPUS_BYTES,
         MAGIC_MICROSECONDS if may_be(PATCHED_BYTES) && is_patched(order, record) => PATCHED_BYTES,
-        MAGIC_MICROSECONDS if may_be(NOKIA_BYTES) && is_of_nokia(record) => NOKIA_BYTES,
-        _ => promised,
+        MAGIC_MICROSECONDS if may_be(NOKIA_BYTES) && is_nokia(record) => NOKIA_BYTES,
+        _ => implied,
     }
 }
 
-fn leads_to_ethernet(record: &[u8], header_bytes: usize) -> bool {
+fn has_ethernet_after(record: &[u8], header_bytes: usize) -> bool {
     ByteOrder::Big
         .u16(record, header_bytes.saturating_add(ETHER_TYPE_AT))
         .is_some_and(|ether_type| ETHER_TYPES.contains(&ether_type))
@@ -69,7 +69,7 @@ fn is_patched(order: ByteOrder, record: &[u8]) -> bool {
 
 /// Return true if the four bytes match 0xXfbfYZ0W, little-endian, which occurs in such files. Wireshark
 /// writes 0, which also matches.
-fn is_of_nokia(record: &[u8]) -> bool {
+fn is_nokia(record: &[u8]) -> bool {
     matches!(
         record.get(STANDARD_BYTES..NOKIA_BYTES),
         Some([1 | 2, 0xb6 | 0xb9 | 0xd6 | 0xd9, 0xbf, 0x9f | 0xbf] | [0, 0, 0, 0])
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn test_the_first_record_tells_the_fields_behind_the_standard_ones() {
+    fn test_the_first_record_reveals_fields_after_the_standard_ones() {
         let patched = [2, 0, 0, 0, 0x00, 0x08, 4, 0];
         let patched_big = [0, 0, 0, 2, 0x08, 0x00, 0, 0];
         assert!(is_read(&file(Little, MICROSECONDS, &[])));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_is_no_such_field_leaves_the_length_that_the_magic_number_promises() {
+    fn test_implausible_fields_leave_the_implied_length() {
         for fields in [
             [0xff, 0xff, 0, 0, 0x00, 0x08, 4, 0],
             [2, 0, 0, 0, 0x06, 0x08, 4, 0],

@@ -26,7 +26,7 @@ pub(super) fn key_log(byte_order: ByteOrder, body: &[u8]) -> Result<Option<&[u8]
     };
     let secrets = usize::try_from(length).ok().and_then(|end| rest.get(..end));
     let secrets = secrets
-        .ok_or_else(|| format!("decryption secrets of {length} bytes run over their block"))?;
+        .ok_or_else(|| format!("decryption secrets of {length} bytes extend past their block"))?;
     Ok(Some(secrets).filter(|_| secrets_type == TLS_KEY_LOG))
 }
 

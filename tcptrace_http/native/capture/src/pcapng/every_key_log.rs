@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn test_key_logs_of_all_sections_are_found_before_and_behind_packets() {
+    fn test_key_logs_of_all_sections_are_found_before_and_after_packets() {
         let packet = vec![0; 3 * WINDOW_BYTES];
         let mut file = section(Little)
             .secrets(TLS, b"first")
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn test_blocks_cross_windows_anywhere() {
+    fn test_blocks_can_cross_windows_anywhere() {
         for length in 0..80 {
             let mut file = section(Little);
             for _ in 0..WINDOW_BYTES / 40 {

@@ -70,7 +70,7 @@ impl Interface {
                 (IF_TSRESOL | IF_TSOFFSET, _) => {
                     let length = value.len();
                     complaint = Some(format!(
-                        "interface option {code} has {length} bytes, which is not its length; it was ignored"
+                        "interface option {code} has {length} bytes, a wrong length; the option was ignored"
                     ));
                 }
                 _ => {}
@@ -78,7 +78,7 @@ impl Interface {
         }
         if options.is_overrun {
             complaint = Some(
-                "an interface option runs over its block; it and those after it were ignored"
+                "an interface option extends past its block; this option and later ones were ignored"
                     .to_owned(),
             );
         }
@@ -90,7 +90,7 @@ impl Interface {
         let frame = emitter.provenance.packets.saturating_add(1);
         emitter.notices.report(AnomalyKind::UnsupportedLinkType, Some(frame), None, || {
             format!(
-                "link type {} of interface {number} cannot be decoded; its packets are only counted",
+                "link type {} of interface {number} cannot be decoded; the interface's packets are only counted",
                 describe(link_type)
             )
         });

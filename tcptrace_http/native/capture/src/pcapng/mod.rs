@@ -68,14 +68,14 @@ pub(crate) struct Pcapng {
     /// The interfaces of this section.
     interfaces: Vec<Interface>,
     /// A skipped block whose trailer is not read yet.
-    passed_over: Option<PassedOver>,
+    skipped: Option<SkippedBlock>,
     /// The first damaged and skipped block. It becomes the error if the file has no packet at all.
     first_damage: Option<CaptureError>,
     first_unsupported: Option<LinkType>,
 }
 
 #[derive(Clone, Copy, Debug)]
-struct PassedOver {
+struct SkippedBlock {
     length: u32,
     /// True if Wireshark numbers the block as a frame. Later packets then keep Wireshark's numbers.
     is_frame: bool,
@@ -103,8 +103,8 @@ impl Pcapng {
         emitter: &mut Emitter,
         sink: &mut S,
     ) -> Progress {
-        if let Some(passed_over) = self.passed_over {
-            return self.end_of_passed_over(input, passed_over, emitter);
+        if let Some(skipped) = self.skipped {
+            return self.end_skipped_block(input, skipped, emitter);
         }
         let Some(start) = input.first_chunk::<{ MIN_BLOCK_BYTES as usize }>() else {
             return Progress::Incomplete(MIN_BLOCK_BYTES as usize);
@@ -133,7 +133,7 @@ impl Pcapng {
                 decryption_secrets::report_too_long(length, offset, emitter);
                 emitter.notices.flush(sink);
             }
-            self.passed_over = Some(PassedOver {
+            self.skipped = Some(SkippedBlock {
                 length,
                 is_frame: is_frame(block_type),
             });
@@ -162,10 +162,10 @@ impl Pcapng {
     }
 
     /// Compare the trailing length of a skipped block with its leading length.
-    fn end_of_passed_over(
+    fn end_skipped_block(
         &mut self,
         input: &[u8],
-        PassedOver { length, is_frame }: PassedOver,
+        SkippedBlock { length, is_frame }: SkippedBlock,
         emitter: &mut Emitter,
     ) -> Progress {
         let trailer = self.byte_order.and_then(|order| order.u32(input, 0));
@@ -175,9 +175,9 @@ impl Pcapng {
         if trailer != length {
             return Progress::Malformed(lengths_differ(length, trailer));
         }
-        self.passed_over = None;
+        self.skipped = None;
         if is_frame {
-            emitter.frame_without_packet();
+            emitter.count_empty_frame();
         }
         Progress::Advanced(TRAILER_BYTES)
     }
@@ -207,7 +207,7 @@ impl Pcapng {
         };
         let outcome = packet.and_then(|packet| self.packet(&packet, emitter, sink));
         if let Err(what) = outcome {
-            self.skipped(block, what, emitter, sink);
+            self.report_skipped(block, what, emitter, sink);
         }
         Ok(())
     }
@@ -223,7 +223,7 @@ impl Pcapng {
         match decryption_secrets::key_log(block.byte_order, block.body) {
             Ok(Some(text)) => sink.key_log(text),
             Ok(None) => {}
-            Err(what) => self.skipped(block, what, emitter, sink),
+            Err(what) => self.report_skipped(block, what, emitter, sink),
         }
     }
 
@@ -271,7 +271,7 @@ impl Pcapng {
         let count = self.interfaces.len();
         let Some(interface) = self.interfaces.get_mut(number) else {
             return Err(format!(
-                "a packet is of interface {number}, but the section has described {count}"
+                "a packet belongs to interface {number}, but the section describes {count}"
             ));
         };
         if !interface.is_supported && !interface.is_reported {
@@ -291,7 +291,7 @@ impl Pcapng {
         Ok(())
     }
 
-    fn skipped<S: PacketSink>(
+    fn report_skipped<S: PacketSink>(
         &mut self,
         block: &Block<'_>,
         what: String,
@@ -316,7 +316,7 @@ impl Pcapng {
 
     /// Return true if the end of a skipped block is still to come.
     pub(crate) fn is_inside_block(&self) -> bool {
-        self.passed_over.is_some()
+        self.skipped.is_some()
     }
 
     /// Return an error if the file gave no packet by its end.
@@ -379,7 +379,7 @@ fn wrong_length(block_type: u32, length: u32) -> Option<String> {
         ))
     } else if length > most {
         Some(format!(
-            "block length {length} is absurd: a block of this type has at most {most}"
+            "block length {length} is invalid: a block of this type has at most {most}"
         ))
     } else {
         None
@@ -387,7 +387,7 @@ fn wrong_length(block_type: u32, length: u32) -> Option<String> {
 }
 
 fn lengths_differ(before: u32, after: u32) -> String {
-    format!("block length is {before} before the block but {after} after it")
+    format!("block length is {before} at the block's start but {after} at its end")
 }
 
 #[cfg(test)]

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn test_an_option_that_runs_over_the_block_is_dropped_and_told() {
+    fn test_an_option_beyond_the_block_is_dropped_and_reported() {
         assert_eq!(
             read(&[0, 9, 0, 1, 6, 0, 0, 0, 0, 2, 0xff, 0xff, 1]),
             (vec![(9, vec![6])], true)
@@ -83,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn test_missing_padding_and_end_are_no_fault() {
+    fn test_missing_padding_and_end_are_tolerated() {
         assert_eq!(read(&[0, 9, 0, 1, 6]), (vec![(9, vec![6])], false));
         assert_eq!(read(&[]), (vec![], false));
         assert_eq!(read(&[0, 9, 0]), (vec![], false));

@@ -49,7 +49,7 @@ impl<'a> PacketBlock<'a> {
             .and_then(|captured| rest.get(..captured));
         let Some(bytes) = bytes else {
             return Err(format!(
-                "a packet block claims {captured} captured bytes but holds {}",
+                "a packet block declares {captured} captured bytes but holds {}",
                 rest.len()
             ));
         };

@@ -19,7 +19,7 @@ pub(super) fn byte_order(block: &[u8]) -> Option<ByteOrder> {
 
 pub(super) fn no_byte_order(block: &[u8]) -> String {
     let found = ByteOrder::Big.u32(block, MAGIC_OFFSET).unwrap_or(0);
-    format!("section header has byte-order magic {found:#010x}, which is neither order of {BYTE_ORDER_MAGIC:#010x}")
+    format!("section header has byte-order magic {found:#010x}, not {BYTE_ORDER_MAGIC:#010x} in either byte order")
 }
 
 /// Check that the version is supported. The section length is not needed.
@@ -33,7 +33,7 @@ pub(super) fn check(byte_order: ByteOrder, body: &[u8]) -> Result<(), String> {
     match byte_order.u16(body, 4) {
         Some(MAJOR_VERSION) => Ok(()),
         version => Err(format!(
-            "pcapng version {} is not known, only {MAJOR_VERSION}",
+            "pcapng version {} is not supported, only {MAJOR_VERSION}",
             version.unwrap_or(0)
         )),
     }

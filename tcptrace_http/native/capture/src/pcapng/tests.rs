@@ -87,7 +87,7 @@ fn test_sections_have_their_own_byte_order_and_interfaces() {
 }
 
 #[test]
-fn test_an_interface_of_the_section_before_is_forgotten() {
+fn test_interfaces_of_the_previous_section_are_cleared() {
     let file = start()
         .enhanced(0, 1, &tcp_packet(b""))
         .section(Little)
@@ -97,13 +97,13 @@ fn test_an_interface_of_the_section_before_is_forgotten() {
     assert_eq!(reading.recorder.kinds(), [MalformedBlock]);
     assert_eq!(
         reading.recorder.anomalies[0].detail,
-        "a packet is of interface 0, but the section has described 0; \
+        "a packet belongs to interface 0, but the section describes 0; \
          the block after packet 1 was skipped"
     );
 }
 
 #[test]
-fn test_unknown_blocks_are_passed_over() {
+fn test_unknown_blocks_are_skipped() {
     let file = start()
         .block(0x0bad_cafe, &[1; 1000])
         .block(4, &[])
@@ -166,12 +166,12 @@ fn test_a_bad_block_length_before_any_packet_is_an_error() {
     );
     assert_eq!(
         error(&start().u32(6).u32(16).u32(0).u32(99)),
-        "block length is 16 before the block but 99 after it (offset 52, before any packet)"
+        "block length is 16 at the block's start but 99 at its end (offset 52, before any packet)"
     );
 }
 
 #[test]
-fn test_a_packet_that_claims_more_than_its_block_is_skipped() {
+fn test_a_packet_longer_than_its_block_is_skipped() {
     let body = Bytes::new(Little)
         .u32(0)
         .u32(0)
@@ -188,7 +188,7 @@ fn test_a_packet_that_claims_more_than_its_block_is_skipped() {
     assert_eq!(reading.recorder.kinds(), [MalformedBlock]);
     assert!(reading.recorder.anomalies[0]
         .detail
-        .starts_with("a packet block claims 500 captured"));
+        .starts_with("a packet block declares 500 captured"));
 }
 
 #[test]
@@ -217,7 +217,7 @@ fn test_a_simple_packet_is_cut_at_the_snap_length() {
 }
 
 #[test]
-fn test_an_absurd_time_is_clamped_and_told() {
+fn test_an_absurd_time_is_clamped_and_reported() {
     let reading = read_ok(&start().enhanced(0, u64::MAX, &tcp_packet(b"")));
     assert_eq!(reading.recorder.times(), [i64::MAX]);
     assert_eq!(reading.recorder.kinds(), [AbsurdTime]);
@@ -234,7 +234,7 @@ fn test_an_absurd_time_is_clamped_and_told() {
 }
 
 #[test]
-fn test_an_unsupported_interface_beside_a_supported_one_is_told_once_and_counted() {
+fn test_an_unsupported_interface_beside_a_supported_one_is_reported_once_and_counted() {
     let file = start()
         .interface(187, &[])
         .enhanced(1, 0, &[1])
@@ -247,7 +247,7 @@ fn test_an_unsupported_interface_beside_a_supported_one_is_told_once_and_counted
     assert_eq!(reading.recorder.kinds(), [AnomalyKind::UnsupportedLinkType]);
     assert_eq!(
         reading.recorder.anomalies[0].detail,
-        "link type 187 (BLUETOOTH_HCI_H4) of interface 1 cannot be decoded; its packets are only counted"
+        "link type 187 (BLUETOOTH_HCI_H4) of interface 1 cannot be decoded; the interface's packets are only counted"
     );
 }
 
@@ -259,7 +259,7 @@ fn test_packets_of_unsupported_interfaces_alone_are_an_error_at_the_end() {
 }
 
 #[test]
-fn test_an_interface_option_of_a_wrong_length_is_told_and_ignored() {
+fn test_an_interface_option_of_a_wrong_length_is_reported_and_ignored() {
     let file = Bytes::new(Little)
         .section(Little)
         .interface(101, &[(9, &[9, 9])]);
@@ -273,16 +273,16 @@ fn test_a_section_header_without_byte_order_or_of_another_version_is_an_error() 
     let file = Bytes::new(Little).block(SECTION_HEADER, &[0; 16]);
     assert_eq!(
         error(&file),
-        "section header has byte-order magic 0x00000000, which is neither order of 0x1a2b3c4d \
+        "section header has byte-order magic 0x00000000, not 0x1a2b3c4d in either byte order \
          (offset 0, before any packet)"
     );
     let body = Bytes::new(Big).u32(0x1a2b_3c4d).u16(2).u16(0).raw(&[0; 8]);
     let file = Bytes::new(Big).block(SECTION_HEADER, &body.bytes);
-    assert!(error(&file).starts_with("pcapng version 2 is not known, only 1"));
+    assert!(error(&file).starts_with("pcapng version 2 is not supported, only 1"));
 }
 
 #[test]
-fn test_interfaces_without_number_are_bounded() {
+fn test_the_number_of_interfaces_is_bounded() {
     let mut file = Bytes::new(Little).section(Little);
     for _ in 0..=MAX_INTERFACES {
         file = file.block(1, &[101, 0, 0, 0, 0, 0, 0, 0]);
@@ -293,7 +293,7 @@ fn test_interfaces_without_number_are_bounded() {
 }
 
 #[test]
-fn test_key_logs_of_tls_are_handed_on_in_either_byte_order() {
+fn test_tls_key_logs_are_passed_on_in_either_byte_order() {
     for order in [Little, Big] {
         let file = Bytes::new(order)
             .section(order)
@@ -309,7 +309,7 @@ fn test_key_logs_of_tls_are_handed_on_in_either_byte_order() {
 }
 
 #[test]
-fn test_secrets_that_run_over_their_block_are_skipped() {
+fn test_secrets_beyond_their_block_are_skipped() {
     let lie = Bytes::new(Little).u32(0x544c_534b).u32(9).raw(b"12345678");
     let file = start()
         .block(10, &lie.bytes)
@@ -322,7 +322,7 @@ fn test_secrets_that_run_over_their_block_are_skipped() {
 }
 
 #[test]
-fn test_secrets_of_more_than_the_largest_block_are_passed_over() {
+fn test_secrets_beyond_the_maximum_block_are_skipped() {
     let text = vec![b'#'; 16 * 1024 * 1024];
     let file = start()
         .secrets(0x544c_534b, &text)

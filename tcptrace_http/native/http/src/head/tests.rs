@@ -9,7 +9,7 @@ fn whole(role: Role, bytes: &[u8]) -> Option<Box<Head>> {
 }
 
 #[test]
-fn test_a_start_line_beyond_the_limits_is_none_though_the_parser_takes_it() {
+fn test_a_start_line_beyond_the_limits_is_rejected() {
     let method = "A".repeat(65);
     let request = format!("{method} / HTTP/1.1\r\n\r\n");
     assert!(whole(Role::Request, request.as_bytes()).is_none());
@@ -108,7 +108,7 @@ fn test_the_authority_of_an_absolute_target_overrides_host() {
 }
 
 #[test]
-fn test_a_line_that_is_no_field_hides_neither_the_head_nor_its_other_fields() {
+fn test_a_broken_line_hides_neither_the_head_nor_other_fields() {
     for odd in [
         "no field at all",
         "Name With Space: x",
@@ -145,7 +145,7 @@ fn test_more_fields_than_usual_are_all_read() {
 }
 
 #[test]
-fn test_a_broken_off_head_gives_what_is_whole() {
+fn test_a_truncated_head_gives_its_whole_fields() {
     let head = parse_broken_off(
         Role::Response,
         b"HTTP/1.1 404 Not Found\r\nServer: s\r\nContent-Le",
@@ -154,7 +154,7 @@ fn test_a_broken_off_head_gives_what_is_whole() {
 }
 
 #[test]
-fn test_a_broken_off_start_line_gives_what_there_is_of_it() {
+fn test_a_truncated_start_line_gives_its_captured_part() {
     let start = |role, bytes| parse_broken_off(role, bytes).map(|head| head.start);
     assert_eq!(
         start(Role::Response, b"HTTP/1.1 404 Not"),
@@ -171,7 +171,7 @@ fn test_a_broken_off_start_line_gives_what_there_is_of_it() {
 }
 
 #[test]
-fn test_the_empty_line_is_found_wherever_the_search_goes_on() {
+fn test_the_empty_line_is_found_from_every_search_position() {
     for text in ["a\r\n\r\n", "a\n\n", "a\r\n\n", "a\n\r\n"] {
         for from in 0..text.len() {
             assert_eq!(

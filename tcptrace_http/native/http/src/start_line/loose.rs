@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn test_an_endless_loose_line_is_given_up() {
+    fn test_an_endless_loose_line_is_abandoned() {
         let mut line = b"GET ".to_vec();
         line.resize(TARGET_MAX - 1, b' ');
         assert_eq!(request_line(&line), StartLine::Begun);
@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_cut_line_of_a_registered_method_has_the_target_as_far_as_it_goes() {
+    fn test_a_cut_line_of_a_registered_method_has_a_partial_target() {
         for (line, target) in [
             ("GET /a/long/pa", Some("/a/long/pa")),
             ("POST http://h/a", Some("http://h/a")),

@@ -7,7 +7,7 @@ use tcptrace_http_messages::{
 use trace_model::Mark;
 
 use super::{end_of, Decrypted};
-use crate::offsets::{Offsets, Placed};
+use crate::offsets::{Offsets, PlacedRecord};
 use crate::phases::Role;
 use crate::record::{Record, HEADER_BYTES};
 
@@ -54,7 +54,7 @@ impl Decrypted {
         let plain = side.plain_next;
         let length = u64::from(record.begun.header.length);
         side.around = Some(length.saturating_sub(bytes.len() as u64));
-        side.offsets.push(Placed {
+        side.offsets.push(PlacedRecord {
             plain,
             plain_bytes: bytes.len() as u64,
             start: record.begun.start,

@@ -27,7 +27,7 @@ fn rows(script: &mut Script) -> Vec<TlsRecordRow> {
 }
 
 #[test]
-fn records_have_their_places_however_their_bytes_are_cut() {
+fn record_offsets_are_equal_under_every_cut() {
     let whole = |piece: usize| {
         let mut script = logged(piece);
         let long = application(4_000);
@@ -59,7 +59,7 @@ fn records_have_their_places_however_their_bytes_are_cut() {
 }
 
 #[test]
-fn record_of_which_bytes_are_missing_is_not_complete() {
+fn a_record_with_missing_bytes_is_incomplete() {
     let mut script = logged(usize::MAX);
     let long = application(4_000);
     script.server(&long[..1_000]);

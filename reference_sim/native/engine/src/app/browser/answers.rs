@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{fetches, Browser, READING};
 use crate::app::exchange::ExchangeId;
-use crate::app::http2::Came;
+use crate::app::http2::ResponsePart;
 use crate::app::Network;
 use crate::scenario::{self, Scenario};
 
@@ -12,15 +12,15 @@ use crate::scenario::{self, Scenario};
 const MAX_TRIES: u32 = 5;
 
 impl Browser {
-    pub(super) fn received(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
+    pub(super) fn on_data(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
         let scenario = Arc::clone(&self.scenario);
         let (Some(channel), Some(current)) = (self.pool.get_mut(connection), &mut self.current)
         else {
             return;
         };
         if channel.http2.is_some() {
-            let came = channel.came(network, total);
-            return self.came(network, connection, &came);
+            let came = channel.read_frames(network, total);
+            return self.on_frames(network, connection, &came);
         }
         let reading = scenario
             .browsers
@@ -44,7 +44,7 @@ impl Browser {
             }
             if came >= response.head_bytes {
                 let body = response.body_received(total);
-                released.extend(current.progress.received(fetches, exchange.fetch, body));
+                released.extend(current.progress.on_received(fetches, exchange.fetch, body));
             }
             let is_due = |reading: &scenario::SlowReading| came >= reading.after_bytes;
             if channel.paused_in.is_none_or(|paused| paused < *id) {
@@ -65,7 +65,7 @@ impl Browser {
     }
 
     /// Handle HTTP/2 response frames.
-    fn came(&mut self, network: &mut dyn Network, connection: u32, came: &[Came]) {
+    fn on_frames(&mut self, network: &mut dyn Network, connection: u32, came: &[ResponsePart]) {
         let scenario = Arc::clone(&self.scenario);
         for part in came {
             let fetch = network.exchanges().get(part.exchange).map(|it| it.fetch);
@@ -73,17 +73,22 @@ impl Browser {
                 continue;
             };
             let fetches = fetches(&scenario, current.progress.plan);
-            let released = current.progress.received(fetches, fetch, part.body);
+            let released = current.progress.on_received(fetches, fetch, part.body);
             self.release(network, released);
             if part.is_over {
-                self.answered(network, connection, part.exchange);
+                self.on_response(network, connection, part.exchange);
             }
         }
         self.dispatch(network);
     }
 
     /// Handle a complete response.
-    pub(super) fn answered(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
+    pub(super) fn on_response(
+        &mut self,
+        network: &mut dyn Network,
+        connection: u32,
+        id: ExchangeId,
+    ) {
         let scenario = Arc::clone(&self.scenario);
         let Some(exchange) = network.exchanges().remove(id) else {
             return;
@@ -106,22 +111,27 @@ impl Browser {
             .unwrap_or(now);
         rows.over(exchange.row);
         current.end = current.end.max(came);
-        self.completed(network, &scenario, exchange.fetch);
+        self.on_completed(network, &scenario, exchange.fetch);
     }
 
-    pub(super) fn completed(&mut self, network: &mut dyn Network, scenario: &Scenario, fetch: u32) {
+    pub(super) fn on_completed(
+        &mut self,
+        network: &mut dyn Network,
+        scenario: &Scenario,
+        fetch: u32,
+    ) {
         let Some(current) = &mut self.current else {
             return;
         };
         let fetches = fetches(scenario, current.progress.plan);
-        let released = current.progress.completed(fetches, fetch);
+        let released = current.progress.on_completed(fetches, fetch);
         self.release(network, released);
         self.dispatch(network);
         self.finish_if_done(network);
     }
 
     /// Handle a connection that carries nothing more: its waiting requests move to another connection.
-    pub(super) fn lost(&mut self, network: &mut dyn Network, connection: u32) {
+    pub(super) fn on_connection_lost(&mut self, network: &mut dyn Network, connection: u32) {
         let Some(mut channel) = self.pool.remove(connection) else {
             return;
         };
@@ -137,7 +147,7 @@ impl Browser {
             let tries = current.tries.entry(exchange.fetch).or_insert(0);
             *tries += u32::from(channel.answered == 0);
             if *tries < MAX_TRIES {
-                current.progress.lost(exchange.fetch);
+                current.progress.on_lost(exchange.fetch);
                 current.queue.push_front((exchange.fetch, network.now()));
             } else {
                 current.has_failed = true;
@@ -146,7 +156,7 @@ impl Browser {
         }
         let scenario = Arc::clone(&self.scenario);
         for fetch in given_up {
-            self.completed(network, &scenario, fetch);
+            self.on_completed(network, &scenario, fetch);
         }
         self.dispatch(network);
     }

@@ -21,7 +21,7 @@ impl Browser {
             if written.is_empty() {
                 return;
             }
-            self.written(network, &written);
+            self.on_written(network, &written);
         }
     }
 
@@ -64,10 +64,10 @@ impl Browser {
             note_start(network, self.index, current);
             if let Some(request) = self.outgoing(network, plan, fetch, index, wanted) {
                 if let Some(current) = &mut self.current {
-                    current.progress.took(fetch);
+                    current.progress.on_connected(fetch);
                 }
                 let written = self.pool.ask(network, index, request);
-                self.written(network, &written);
+                self.on_written(network, &written);
             }
         }
     }
@@ -137,7 +137,7 @@ impl Browser {
     }
 
     /// Handle requests that were written.
-    pub(super) fn written(&mut self, network: &mut dyn Network, written: &[ExchangeId]) {
+    pub(super) fn on_written(&mut self, network: &mut dyn Network, written: &[ExchangeId]) {
         let scenario = Arc::clone(&self.scenario);
         for id in written {
             let Some(fetch) = network.exchanges().get(*id).map(|exchange| exchange.fetch) else {
@@ -147,7 +147,7 @@ impl Browser {
                 return;
             };
             let fetches = fetches(&scenario, current.progress.plan);
-            let released = current.progress.requested(fetches, fetch);
+            let released = current.progress.on_requested(fetches, fetch);
             self.release(network, released);
         }
     }

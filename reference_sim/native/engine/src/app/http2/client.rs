@@ -13,7 +13,7 @@ use crate::truth::Side;
 
 /// The received part of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Came {
+pub struct ResponsePart {
     pub exchange: ExchangeId,
     /// Body bytes so far.
     pub body: u64,
@@ -112,7 +112,7 @@ impl Session {
     }
 
     /// Handle `total` received bytes of the stream.
-    pub fn received(&mut self, network: &mut dyn Network, at: End, total: u64) -> Vec<Came> {
+    pub fn on_data(&mut self, network: &mut dyn Network, at: End, total: u64) -> Vec<ResponsePart> {
         let mut came = Vec::new();
         let (mut bytes, mut frames) = (Vec::new(), Vec::new());
         while let Some((end, frame)) = network.exchanges().frames.first(at) {
@@ -127,7 +127,7 @@ impl Session {
                     let body = self.read(exchange, read - self.read_of_frame);
                     self.read_of_frame = read;
                     let is_over = is_whole && is_last;
-                    came.push(Came {
+                    came.push(ResponsePart {
                         exchange,
                         body,
                         is_over,

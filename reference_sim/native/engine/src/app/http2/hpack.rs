@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_without_huffman_are_those_of_the_appendix() {
+    fn requests_without_huffman_match_the_appendix() {
         // RFC 7541, sections C.3.1 and C.3.2.
         let mut encoder = Encoder::default();
         let first = encoder.block(b"GET / HTTP/1.1\r\nHost: www.example.com\r\n\r\n", "http");
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_integer_is_that_of_the_appendix() {
+    fn a_long_integer_matches_the_appendix() {
         let mut out = Vec::new();
         integer(0, 5, 1337, &mut out);
         assert_eq!(out, [31, 154, 10]);

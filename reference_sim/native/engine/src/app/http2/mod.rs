@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use super::exchange::ExchangeId;
 use super::{End, Network};
 
-pub use client::{Came, Session};
+pub use client::{ResponsePart, Session};
 pub use server::Http2Server;
 
 /// A written frame, from its reader's view.

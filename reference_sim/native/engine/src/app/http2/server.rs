@@ -51,12 +51,12 @@ impl Http2Server {
         }
     }
 
-    fn received(&mut self, network: &mut dyn Network, at: End, total: u64) {
+    fn on_data(&mut self, network: &mut dyn Network, at: End, total: u64) {
         while let Some(frame) = network.exchanges().frames.next_whole(at, total) {
             match frame {
                 Frame::Settings => self.begin(network, at),
                 Frame::Request { exchange, stream } => {
-                    self.requested(network, at, exchange, stream);
+                    self.on_request(network, at, exchange, stream);
                 }
                 Frame::WindowUpdate { stream, bytes } => {
                     let now = network.now();
@@ -88,7 +88,13 @@ impl Http2Server {
         network.write(at, parts, None, 0);
     }
 
-    fn requested(&mut self, network: &mut dyn Network, at: End, exchange: ExchangeId, number: u32) {
+    fn on_request(
+        &mut self,
+        network: &mut dyn Network,
+        at: End,
+        exchange: ExchangeId,
+        number: u32,
+    ) {
         let urgency = self.urgency(network, exchange);
         let Some(serving) = self.connections.get_mut(&at.connection) else {
             return;
@@ -379,7 +385,7 @@ impl Application for Http2Server {
             Happening::Accepted => {
                 self.connections.insert(at.connection, Serving::default());
             }
-            Happening::Received { total } => self.received(network, at, total),
+            Happening::Received { total } => self.on_data(network, at, total),
             Happening::Written => self.write(network, at),
             Happening::PeerClosed => {
                 if let Some(serving) = self.connections.get_mut(&at.connection) {

@@ -91,7 +91,7 @@ impl Proxy {
     }
 
     /// Handle a browser's request.
-    fn requested(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
+    fn on_request(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let scenario = Arc::clone(&self.scenario);
         let Some(exchange) = network.exchanges().get(id).cloned() else {
             return;
@@ -176,7 +176,7 @@ impl Proxy {
             if let Some(request) = self.outgoing(id, !limits.persistent) {
                 self.pool.ask(network, index, request);
             }
-            self.asked(id);
+            self.on_requested(id);
         }
     }
 
@@ -208,7 +208,7 @@ impl Proxy {
     }
 
     /// Handle more bytes of the server's stream.
-    fn received(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
+    fn on_data(&mut self, network: &mut dyn Network, connection: u32, total: u64) {
         let ids: Vec<ExchangeId> = self.pool.get(connection).map_or_else(Vec::new, |channel| {
             channel.outstanding.iter().copied().collect()
         });
@@ -220,11 +220,17 @@ impl Proxy {
             let Some(response) = response.filter(|response| response.received(total) > 0) else {
                 return;
             };
-            self.came(network, id, response, total);
+            self.on_response_part(network, id, response, total);
         }
     }
 
-    fn came(&mut self, network: &mut dyn Network, id: ExchangeId, response: Response, total: u64) {
+    fn on_response_part(
+        &mut self,
+        network: &mut dyn Network,
+        id: ExchangeId,
+        response: Response,
+        total: u64,
+    ) {
         let Some(fetched) = self.fetched.get_mut(&id) else {
             return;
         };
@@ -234,7 +240,7 @@ impl Proxy {
         let (body, inbound) = (fetched.body_received, fetched.inbound);
         let is_whole = fetched.has_head && body == response.body_bytes;
         if let Some((browser, fetch)) = self.prefetch_of(id) {
-            self.progressed(browser, fetch, body, is_whole);
+            self.on_progress(browser, fetch, body, is_whole);
         }
         if let Some(inbound) = inbound {
             self.pass_on(network, inbound);
@@ -243,7 +249,7 @@ impl Proxy {
     }
 
     /// Handle a complete response from the server.
-    fn fetched(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
+    fn on_fetched(&mut self, network: &mut dyn Network, connection: u32, id: ExchangeId) {
         let response = network
             .exchanges()
             .remove(id)
@@ -255,13 +261,13 @@ impl Proxy {
         }
         if let Some(response) = response {
             let total = response.offset + response.head_bytes + response.body_bytes - 1;
-            self.came(network, id, response, total);
+            self.on_response_part(network, id, response, total);
         }
         self.dispatch(network);
     }
 
     /// Handle a connection to the server that carries nothing more: its waiting requests are repeated.
-    fn lost(&mut self, network: &mut dyn Network, connection: u32) {
+    fn on_connection_lost(&mut self, network: &mut dyn Network, connection: u32) {
         let Some(mut channel) = self.pool.remove(connection) else {
             return;
         };
@@ -290,7 +296,7 @@ impl Proxy {
                 self.browsers.insert(connection, Inbound::default());
             }
             Happening::Message { message } => {
-                self.requested(network, connection, ExchangeId::of(message));
+                self.on_request(network, connection, ExchangeId::of(message));
             }
             Happening::PeerClosed => {
                 if let Some(inbound) = self.browsers.get_mut(&connection) {
@@ -319,12 +325,12 @@ impl Proxy {
             Happening::Connected => {
                 self.pool.connected(network, connection);
             }
-            Happening::Received { total } => self.received(network, connection, total),
+            Happening::Received { total } => self.on_data(network, connection, total),
             Happening::Message { message } => {
-                self.fetched(network, connection, ExchangeId::of(message));
+                self.on_fetched(network, connection, ExchangeId::of(message));
             }
             Happening::PeerClosed | Happening::Closed | Happening::Failed => {
-                self.lost(network, connection);
+                self.on_connection_lost(network, connection);
             }
             _ => {}
         }

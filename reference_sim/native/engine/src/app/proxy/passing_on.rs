@@ -85,7 +85,7 @@ impl Proxy {
             let message = is_whole.then_some(id.response());
             network.write(server_end(connection), parts, message, 0);
         }
-        self.note_passed_on(network, connection, to, is_whole, !asked.wants_keep_alive);
+        self.record_forwarded(network, connection, to, is_whole, !asked.wants_keep_alive);
         if is_whole {
             self.fetched.remove(&upstream);
         }
@@ -129,7 +129,7 @@ impl Proxy {
         Some(head.content())
     }
 
-    fn note_passed_on(
+    fn record_forwarded(
         &mut self,
         network: &mut dyn Network,
         connection: u32,

@@ -71,37 +71,37 @@ impl Proxy {
     /// Abandon a response that nobody wants. Fetches that depend on it are released.
     pub(super) fn give_up(&mut self, id: ExchangeId) {
         if let Some((browser, fetch)) = self.prefetch_of(id) {
-            self.completed(browser, fetch);
+            self.on_completed(browser, fetch);
         }
         self.fetched.remove(&id);
     }
 
-    pub(super) fn completed(&mut self, browser: u32, fetch: u32) {
+    pub(super) fn on_completed(&mut self, browser: u32, fetch: u32) {
         let scenario = Arc::clone(&self.scenario);
         self.go_on(browser, |progress| {
             let fetches = fetches_of(&scenario, progress.plan);
-            progress.completed(fetches, fetch)
+            progress.on_completed(fetches, fetch)
         });
     }
 
-    pub(super) fn asked(&mut self, id: ExchangeId) {
+    pub(super) fn on_requested(&mut self, id: ExchangeId) {
         let scenario = Arc::clone(&self.scenario);
         if let Some((browser, fetch)) = self.prefetch_of(id) {
             self.go_on(browser, |progress| {
                 let fetches = fetches_of(&scenario, progress.plan);
-                progress.requested(fetches, fetch)
+                progress.on_requested(fetches, fetch)
             });
         }
     }
 
-    pub(super) fn progressed(&mut self, browser: u32, fetch: u32, body: u64, is_whole: bool) {
+    pub(super) fn on_progress(&mut self, browser: u32, fetch: u32, body: u64, is_whole: bool) {
         let scenario = Arc::clone(&self.scenario);
         self.go_on(browser, |progress| {
             let fetches = fetches_of(&scenario, progress.plan);
-            progress.received(fetches, fetch, body)
+            progress.on_received(fetches, fetch, body)
         });
         if is_whole {
-            self.completed(browser, fetch);
+            self.on_completed(browser, fetch);
         }
     }
 }

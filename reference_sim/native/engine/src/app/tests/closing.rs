@@ -36,7 +36,7 @@ fn test_http_1_0_says_keep_alive_on_both_sides() {
 }
 
 #[test]
-fn test_what_a_closing_server_left_unanswered_goes_on_a_new_connection() {
+fn test_requests_unanswered_by_a_closing_server_move_to_a_new_connection() {
     let mut scenario = persistent(3);
     scenario.servers[0].keep_alive = Some(KeepAlive {
         max_requests: Some(2),
@@ -70,7 +70,7 @@ fn test_an_idle_connection_is_closed_by_its_servers_timeout() {
 }
 
 #[test]
-fn test_a_request_under_way_when_the_server_closes_is_sent_again() {
+fn test_a_request_in_flight_at_the_servers_close_is_repeated() {
     let mut scenario = persistent(1);
     scenario.plans[0].keeps_connections = true;
     scenario.servers[0].keep_alive = Some(KeepAlive {

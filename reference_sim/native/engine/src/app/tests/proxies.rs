@@ -19,7 +19,7 @@ fn with_proxy(prefetch: bool) -> Scenario {
 }
 
 #[test]
-fn test_a_proxy_passes_responses_on_as_they_come() {
+fn test_a_proxy_forwards_responses_as_they_arrive() {
     let mut scenario = with_proxy(false);
     scenario.servers[0].writes = Writes {
         head_alone: true,
@@ -46,7 +46,7 @@ fn test_a_proxy_passes_responses_on_as_they_come() {
 }
 
 #[test]
-fn test_the_body_through_a_proxy_is_that_of_the_server() {
+fn test_the_body_through_a_proxy_equals_the_servers() {
     let pipes = run(&with_proxy(false), FOREVER);
     let from_server = responses(pipes.text(1, Side::Server));
     let mut bodies: Vec<Vec<u8>> = from_server.into_iter().map(|(_, body)| body).collect();
@@ -59,7 +59,7 @@ fn test_the_body_through_a_proxy_is_that_of_the_server() {
 }
 
 #[test]
-fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
+fn test_a_prefetching_proxy_has_the_objects_before_the_requests() {
     let end = |prefetch| {
         run(&with_proxy(prefetch), FOREVER).truth_now().retrievals[0]
             .end
@@ -72,7 +72,7 @@ fn test_a_prefetching_proxy_has_the_objects_when_they_are_asked_for() {
 }
 
 #[test]
-fn test_a_prefetching_proxy_asks_for_what_it_has_found_only() {
+fn test_a_prefetching_proxy_requests_only_discovered_objects() {
     let mut scenario = with_proxy(true);
     scenario.proxies[0].upstream_connections = None;
     scenario.proxies[0].upstream_persistent = false;

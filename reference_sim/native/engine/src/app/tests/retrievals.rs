@@ -56,14 +56,14 @@ fn test_every_moment_of_a_transaction_is_in_the_truth() {
 }
 
 #[test]
-fn test_parallel_connections_are_no_more_than_the_plan_has() {
+fn test_parallel_connections_stay_within_the_plan() {
     let scenario = with_plan(|plan| plan.connections = Some(2));
     let pipes = run(&scenario, FOREVER);
     assert_eq!(pipes.opened(), [0, 2 * RTT, 2 * RTT, 4 * RTT]);
 }
 
 #[test]
-fn test_one_persistent_connection_takes_a_round_trip_for_each_object() {
+fn test_one_persistent_connection_takes_a_round_trip_per_object() {
     let pipes = run(&persistent(1), FOREVER);
     assert_eq!(pipes.opened(), [0]);
     assert_eq!(pipes.truth_now().retrievals[0].end, Some(5 * RTT));
@@ -94,7 +94,7 @@ fn test_pipelined_responses_are_processed_one_after_the_other() {
 }
 
 #[test]
-fn test_a_visit_with_a_pause_of_its_own_takes_none_of_the_browsers() {
+fn test_a_visits_own_pause_replaces_the_browsers() {
     let mut scenario = persistent(1);
     scenario.plans[0].keeps_connections = true;
     scenario.servers[0].keep_alive = Some(KeepAlive {
@@ -145,7 +145,7 @@ fn test_the_next_visit_waits_for_the_close_at_whole_multiples() {
 }
 
 #[test]
-fn test_objects_are_asked_for_when_their_part_of_the_base_document_has_come() {
+fn test_objects_are_requested_after_their_part_of_the_base_document() {
     let mut scenario = persistent(3);
     scenario.servers[0].writes = Writes {
         head_alone: true,
@@ -213,7 +213,7 @@ fn test_a_slow_reader_pauses_once_in_each_response() {
 }
 
 #[test]
-fn test_sizes_are_drawn_anew_at_each_visit_and_the_same_from_the_same_seed() {
+fn test_sizes_are_redrawn_at_each_visit_and_equal_for_equal_seeds() {
     let mut scenario = persistent(1);
     scenario.browsers[0].visits = vec![FIRST; 5];
     scenario.pages[0].objects[0].size = Law::Pareto {
@@ -235,7 +235,7 @@ fn test_sizes_are_drawn_anew_at_each_visit_and_the_same_from_the_same_seed() {
 }
 
 #[test]
-fn test_a_browser_that_goes_on_forever_is_stopped_by_time_alone() {
+fn test_a_repeating_browser_stops_only_at_the_end_of_time() {
     let mut scenario = persistent(1);
     scenario.browsers[0].forever = true;
     scenario.browsers[0].think = constant(SECOND);

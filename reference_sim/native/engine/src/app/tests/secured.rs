@@ -67,7 +67,7 @@ fn test_requests_wait_for_the_round_trips_of_their_handshake() {
 }
 
 #[test]
-fn test_flights_are_those_of_openssl() {
+fn test_flights_equal_those_of_openssl() {
     let pipes = secured(FULL);
     assert_eq!(
         records(&pipes, Side::Client)[..3],
@@ -109,7 +109,7 @@ fn test_flights_before_tls13_are_in_clear_up_to_finished() {
 }
 
 #[test]
-fn test_data_is_all_there_in_records_of_the_size_that_is_asked_for() {
+fn test_all_data_is_in_records_of_the_requested_size() {
     let plain = run(&persistent(1), FOREVER);
     let bytes = plain.text(0, Side::Server).len() as u64;
     for tls in [FULL, tls12(FULL)] {
@@ -159,7 +159,7 @@ fn test_tickets_are_writes_of_their_own_or_go_with_the_response() {
 }
 
 #[test]
-fn test_a_server_answers_early_requests_behind_its_own_flight() {
+fn test_a_server_answers_early_requests_after_its_own_flight() {
     let processing = 30 * MS;
     let pipes = secured(Tls {
         processing_ns: processing,
@@ -172,7 +172,7 @@ fn test_a_server_answers_early_requests_behind_its_own_flight() {
 }
 
 #[test]
-fn test_a_client_knows_of_no_link_before_its_record_is_whole() {
+fn test_a_client_finds_a_link_only_in_a_whole_record() {
     let after = After::Bytes {
         fetch: 0,
         bytes: 5000,

@@ -21,7 +21,7 @@ fn with_transfers(control: bool, files: &[u64]) -> Scenario {
 }
 
 #[test]
-fn test_bare_transfers_have_a_connection_for_each_file() {
+fn test_bare_transfers_have_a_connection_per_file() {
     let pipes = run(&with_transfers(false, &[1_000_000, 5]), FOREVER);
     assert_eq!(pipes.opened(), [0, RTT]);
     assert_eq!(pipes.text(0, Side::Server).len(), 1_000_000);
@@ -62,7 +62,7 @@ fn test_ftp_takes_three_round_trips_to_the_first_file_and_two_to_the_next() {
 }
 
 #[test]
-fn test_an_ftp_client_that_waits_for_replies_takes_a_round_trip_for_each_command() {
+fn test_an_ftp_client_that_waits_for_replies_takes_a_round_trip_per_command() {
     let mut scenario = with_transfers(true, &[10_000]);
     scenario.transfers[0].waits_for_replies = true;
     let pipes = run(&scenario, FOREVER);

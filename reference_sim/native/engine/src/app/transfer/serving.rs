@@ -21,7 +21,7 @@ const PORT_STEP: u16 = 1000;
 
 impl Transfer {
     /// Handle commands that the server read.
-    pub(super) fn server_told(&mut self, network: &mut dyn Network, at: End, commands: u64) {
+    pub(super) fn on_server_message(&mut self, network: &mut dyn Network, at: End, commands: u64) {
         let Some(order) = network.exchanges().ordered(at.connection) else {
             return;
         };
@@ -83,7 +83,7 @@ impl Transfer {
         }
     }
 
-    pub(super) fn accepted(&mut self, network: &mut dyn Network, at: End) {
+    pub(super) fn on_accepted(&mut self, network: &mut dyn Network, at: End) {
         let scenario = Arc::clone(&self.scenario);
         let Some(terms) = scenario.transfers.get(self.index) else {
             return;

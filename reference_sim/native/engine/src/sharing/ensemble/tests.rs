@@ -46,7 +46,7 @@ fn ack(ensemble: &mut Ensemble, connection: u32, packets: u64) -> Vec<End> {
 }
 
 #[test]
-fn what_one_member_has_in_flight_is_not_granted_to_another() {
+fn one_members_flight_is_not_granted_to_another() {
     let mut ensemble = ensemble(4);
     send(&mut ensemble, 0, 0);
     send(&mut ensemble, 0, 1);
@@ -57,7 +57,7 @@ fn what_one_member_has_in_flight_is_not_granted_to_another() {
 }
 
 #[test]
-fn a_connection_that_joins_starts_with_what_the_others_know() {
+fn a_joining_connection_starts_with_the_shared_state() {
     let ensemble = ensemble(4);
     assert_eq!(ensemble.path(), Some(path(4)));
 }
@@ -113,7 +113,7 @@ fn a_packet_older_than_two_delays_waits_for_no_delayed_ack() {
 }
 
 #[test]
-fn what_is_sent_again_is_the_newest_packet_and_takes_no_turn() {
+fn a_retransmission_is_the_newest_packet_and_takes_no_turn() {
     let mut ensemble = ensemble(8);
     send(&mut ensemble, 0, 0);
     send(&mut ensemble, 1, 0);
@@ -135,7 +135,7 @@ fn after_loss(own_flight: u64) -> Path {
 }
 
 #[test]
-fn a_loss_halves_what_all_have_in_flight() {
+fn a_loss_halves_the_flight_of_all_members() {
     let mut ensemble = ensemble(16);
     for index in 0..8 {
         send(&mut ensemble, 0, index);
@@ -148,7 +148,7 @@ fn a_loss_halves_what_all_have_in_flight() {
 }
 
 #[test]
-fn two_losses_of_one_flight_close_the_window_once_and_a_later_one_again() {
+fn losses_of_one_flight_close_the_window_once() {
     let mut ensemble = ensemble(16);
     for index in 0..8 {
         send(&mut ensemble, 0, index);
@@ -210,7 +210,7 @@ fn a_cached_window_is_paced_until_the_first_ack_of_it() {
 }
 
 #[test]
-fn a_window_that_was_not_needed_stays() {
+fn an_unneeded_window_is_kept() {
     let mut ensemble = Ensemble::open(Scheduler::Fair, Some(path(8)), &stack());
     ensemble.join(member(0), false);
     send(&mut ensemble, 0, 0);
@@ -219,7 +219,7 @@ fn a_window_that_was_not_needed_stays() {
 }
 
 #[test]
-fn a_connection_that_joins_half_closed_ones_is_paced_past_their_acks() {
+fn a_connection_joining_half_closed_ones_is_paced_past_their_acks() {
     let mut ensemble = ensemble(8);
     send(&mut ensemble, 0, 0);
     ensemble.join(member(2), true);
@@ -244,7 +244,7 @@ fn an_idle_ensemble_is_paced_and_a_busy_one_is_not() {
 }
 
 #[test]
-fn what_a_closed_member_had_in_flight_is_free() {
+fn a_closed_members_flight_is_released() {
     let mut ensemble = ensemble(4);
     send(&mut ensemble, 0, 0);
     ensemble.leave(member(0));

@@ -28,7 +28,7 @@ impl Sender {
         self.duplicates = 0;
         self.is_held = false;
         match self.recovery {
-            Recovery::Fast { until } if ack < until && !is_left_by_any_ack(stack) => {
+            Recovery::Fast { until } if ack < until && !is_ended_by_any_ack(stack) => {
                 self.window.deflate(acked);
                 self.again = Some((ack, SendReason::Recovery));
             }
@@ -252,6 +252,6 @@ impl Sender {
 }
 
 /// Return true if any ACK of new data ends fast recovery, even a partial one.
-fn is_left_by_any_ack(stack: &Stack) -> bool {
+fn is_ended_by_any_ack(stack: &Stack) -> bool {
     matches!(stack.congestion, Congestion::Reno | Congestion::BayReno)
 }

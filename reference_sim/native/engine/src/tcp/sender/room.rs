@@ -32,14 +32,14 @@ impl Sender {
             };
         }
         match self.selective.as_ref().and_then(Selective::limit) {
-            Some(Limit::FastRecovery) if self.is_let_by_congestion() => {}
+            Some(Limit::FastRecovery) if self.has_congestion_room() => {}
             Some(limit) => return limit,
             None => {}
         }
         match self.recovery {
             _ if self.next < self.max => return Limit::Timeout,
             _ if self.paced_until.is_some() => return Limit::Pacing,
-            Recovery::Fast { .. } if !self.is_let_by_congestion() => return Limit::FastRecovery,
+            Recovery::Fast { .. } if !self.has_congestion_room() => return Limit::FastRecovery,
             _ => {}
         }
         let by_congestion = self.own_room();
@@ -73,7 +73,7 @@ impl Sender {
 
     /// Return true if the congestion window has room for the next segment. Even in fast recovery, another
     /// window or Nagle's algorithm is then the limit.
-    fn is_let_by_congestion(&self) -> bool {
+    fn has_congestion_room(&self) -> bool {
         let unsent = self.written.saturating_sub(self.next);
         self.own_room() >= self.mss.min(unsent)
     }
@@ -112,7 +112,7 @@ impl Sender {
     }
 
     /// Record after each run of sending whether the window is full or less than half used.
-    pub(super) fn look_at_usage(&mut self, now: Nanoseconds, stack: &Stack) {
+    pub(super) fn record_usage(&mut self, now: Nanoseconds, stack: &Stack) {
         let room = self.room_left();
         let sending = Sending {
             una: self.una,

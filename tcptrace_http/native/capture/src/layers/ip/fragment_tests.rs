@@ -70,7 +70,7 @@ fn test_fragments_complete_a_datagram_in_every_order() {
 }
 
 #[test]
-fn test_a_reassembled_packet_says_so_and_has_no_offsets() {
+fn test_a_reassembled_packet_is_marked_and_has_no_offsets() {
     let decoded = last_of(
         &mut Layers::new(),
         &[part(&whole(), 0, 32), part(&whole(), 32, 100)],
@@ -95,7 +95,7 @@ fn test_fragments_before_the_last_have_a_network_and_no_segment() {
 }
 
 #[test]
-fn test_bytes_that_come_twice_are_no_anomaly() {
+fn test_equal_duplicate_bytes_are_no_anomaly() {
     let parts = [
         part(&whole(), 0, 48),
         part(&whole(), 0, 48),
@@ -110,7 +110,7 @@ fn test_bytes_that_come_twice_are_no_anomaly() {
 }
 
 #[test]
-fn test_of_bytes_that_differ_the_first_copy_is_kept() {
+fn test_the_first_copy_of_differing_bytes_is_kept() {
     let mut other = whole();
     other[32..].fill(0xee);
     let mut layers = Layers::new();
@@ -137,7 +137,7 @@ fn test_of_bytes_that_differ_the_first_copy_is_kept() {
 }
 
 #[test]
-fn test_a_fragment_beyond_the_last_one_is_left_out_and_told() {
+fn test_a_fragment_beyond_the_last_one_is_dropped_and_reported() {
     let mut layers = Layers::new();
     let beyond = ipv4_part(6, IDENTIFICATION, MORE | 20, &[7; 16]);
     let told = last_of(&mut layers, &[part(&whole(), 72, 100), beyond]);
@@ -146,7 +146,7 @@ fn test_a_fragment_beyond_the_last_one_is_left_out_and_told() {
 }
 
 #[test]
-fn test_a_fragment_that_ends_beyond_65535_bytes_is_left_out_and_told() {
+fn test_a_fragment_beyond_65535_bytes_is_dropped_and_reported() {
     let mut layers = Layers::new();
     let told = last_of(&mut layers, &[ipv4_part(6, 1, 0x1fff, &[7; 16])]);
     assert_eq!(told.kinds(), [AnomalyKind::InconsistentLength]);
@@ -154,7 +154,7 @@ fn test_a_fragment_that_ends_beyond_65535_bytes_is_left_out_and_told() {
 }
 
 #[test]
-fn test_what_never_completes_is_told_at_the_end() {
+fn test_incomplete_datagrams_are_reported_at_the_end() {
     let mut layers = Layers::new();
     last_of(
         &mut layers,
@@ -167,7 +167,7 @@ fn test_what_never_completes_is_told_at_the_end() {
 }
 
 #[test]
-fn test_an_identification_that_comes_round_after_a_minute_is_another_datagram() {
+fn test_an_identification_reused_after_a_minute_is_another_datagram() {
     let mut layers = Layers::new();
     let (first, second) = (part(&whole(), 0, 32), part(&whole(), 32, 100));
     decode_with(&mut layers, &frame(RAW, &first));
@@ -223,7 +223,7 @@ fn test_more_bytes_than_the_table_holds_push_the_oldest_out() {
 }
 
 #[test]
-fn test_a_cut_fragment_is_told_and_completes_nothing() {
+fn test_a_cut_fragment_is_reported_and_completes_no_datagram() {
     let mut layers = Layers::new();
     let first = part(&whole(), 0, 32);
     let cut = Frame {

@@ -304,7 +304,7 @@ impl FragmentTable {
             frame.time_ns.saturating_sub(partial.begun_ns) > REASSEMBLY_TIMEOUT_NS
         });
         if is_stale {
-            self.give_up(key, "not within 60 seconds", notice);
+            self.give_up(key, "not complete within 60 seconds", notice);
         }
     }
 
@@ -342,7 +342,7 @@ impl FragmentTable {
             AnomalyKind::IncompleteFragments,
             format!(
                 "datagram {identification:#06x} from {source} to {destination}, \
-                 begun in frame {frame}, has {got} of {total} bytes: {why}"
+                 started in frame {frame}, has {got} of {total} bytes: {why}"
             ),
         );
     }
@@ -350,7 +350,7 @@ impl FragmentTable {
     /// Drop the datagrams that are incomplete at the end of the capture.
     pub fn finish(&mut self, notice: &mut impl FnMut(AnomalyKind, String)) {
         while let Some((_, key)) = self.by_order.first_key_value() {
-            self.give_up(*key, "the capture ends", notice);
+            self.give_up(*key, "the capture ended", notice);
         }
     }
 }

@@ -74,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn test_every_combination_of_optional_fields_is_passed_over() {
+    fn test_every_combination_of_optional_fields_is_skipped() {
         assert!(is_read(&[0x00, 0, 8, 0]));
         assert!(is_read(&[0x80, 0, 8, 0, 1, 2, 0, 0]));
         assert!(is_read(&[0x20, 0, 8, 0, 0, 0, 0, 7]));
@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn test_source_routes_are_passed_over() {
+    fn test_source_routes_are_skipped() {
         assert!(is_read(&[
             0x40, 0, 8, 0, 0, 0, 0, 0, 8, 0, 0, 4, 192, 0, 2, 9, 0, 0, 0, 0
         ]));

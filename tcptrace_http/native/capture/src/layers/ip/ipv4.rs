@@ -87,7 +87,7 @@ mod tests {
     use trace_model::AnomalyKind;
 
     #[test]
-    fn test_fields_are_read_as_they_stand_in_the_header() {
+    fn test_header_fields_are_read() {
         let network = decode(RAW, &ipv4(6, &tcp())).network.unwrap();
         assert_eq!(network.source.to_string(), "192.0.2.1");
         assert_eq!(network.destination.to_string(), "198.51.100.2");
@@ -102,7 +102,7 @@ mod tests {
     }
 
     #[test]
-    fn test_options_are_passed_over() {
+    fn test_options_are_skipped() {
         let plain = ipv4(6, &tcp());
         let mut bytes = concat(&[&plain[..20], &[1; 12], &plain[20..]]);
         bytes[0] = 0x48;
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_total_length_beyond_the_frame_counts_and_is_told() {
+    fn test_a_total_length_beyond_the_frame_counts_and_is_reported() {
         let mut bytes = ipv4(6, &tcp());
         bytes[2..4].copy_from_slice(&1040_u16.to_be_bytes());
         let decoded = decode(RAW, &bytes);
@@ -163,7 +163,7 @@ mod tests {
     }
 
     #[test]
-    fn test_do_not_fragment_is_no_fragment() {
+    fn test_the_do_not_fragment_flag_marks_no_fragment() {
         let decoded = decode(RAW, &ipv4_part(6, 7, 0x4000, &tcp()));
         assert!(decoded.has_whole_request() && !decoded.network.unwrap().is_fragment);
     }

@@ -107,7 +107,7 @@ mod tests {
     use trace_model::AnomalyKind;
 
     #[test]
-    fn test_fields_are_read_as_they_stand_in_the_header() {
+    fn test_header_fields_are_read() {
         let network = decode(RAW, &ipv6(6, &tcp())).network.unwrap();
         assert_eq!(network.source.to_string(), "2001:db8::1");
         assert_eq!(network.destination.to_string(), "2001:db8::2");
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn test_the_protocol_is_that_behind_extension_headers() {
+    fn test_the_protocol_follows_extension_headers() {
         let extended = concat(&[&[60, 0, 0, 0, 0, 0, 0, 0], &[6, 1], &[0; 14], &tcp()]);
         let decoded = decode(RAW, &ipv6(0, &extended));
         assert!(decoded.has_whole_request());

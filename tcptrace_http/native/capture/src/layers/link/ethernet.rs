@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_length_beyond_the_frame_is_overlooked() {
+    fn test_a_length_beyond_the_frame_is_ignored() {
         let bytes = ethernet(1500, &concat(&[SNAP_IPV4, &ipv4(6, &tcp())]));
         assert!(decode(ETHERNET, &bytes).has_whole_request());
     }

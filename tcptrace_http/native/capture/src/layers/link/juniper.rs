@@ -37,7 +37,7 @@ mod tests {
     }
 
     #[test]
-    fn test_flags_tell_of_extensions_and_of_a_missing_link_header() {
+    fn test_flags_announce_extensions_and_a_missing_link_header() {
         let packet = ipv4(6, &tcp());
         let framed = ethernet(0x0800, &packet);
         assert!(is_read(b"MGC\x01", &framed));

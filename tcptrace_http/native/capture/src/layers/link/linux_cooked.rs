@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn test_ip_is_found_by_ether_type_and_behind_llc_and_vlan() {
+    fn test_ip_is_found_by_ether_type_and_after_llc_and_vlan() {
         let packet = ipv4(6, &tcp());
         assert!(is_read(1, 0x0800, &packet));
         assert!(is_read(772, 0x0800, &packet));

@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn test_ip_is_found_behind_snap_and_behind_its_own_service_access_point() {
+    fn test_ip_is_found_after_snap_and_after_its_own_service_access_point() {
         assert!(is_read(&[0xaa, 0xaa, 3, 0, 0, 0, 8, 0]));
         assert!(is_read(&[0xaa, 0xaa, 3, 0, 0, 0xf8, 8, 0]));
         assert!(is_read(&[6, 6, 3]));

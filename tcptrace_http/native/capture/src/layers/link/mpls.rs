@@ -45,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn test_what_is_below_the_labels_is_known_by_its_first_nibble() {
+    fn test_the_first_nibble_identifies_the_payload_below_the_labels() {
         assert!(is_read(&ipv4(6, &tcp())));
         assert!(is_read(&ipv6(6, &tcp())));
     }

@@ -56,7 +56,7 @@ mod tests {
     }
 
     #[test]
-    fn test_the_flags_are_found_behind_timestamp_and_several_words() {
+    fn test_the_flags_are_found_after_timestamp_and_several_words() {
         let quality_of_service = concat(&[&[0x88, 0x02], &[0; 24], &[0xee, 0xee]]);
         let one_word = [0, 0, 17, 0, 3, 0, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0x20];
         assert!(is_read(&one_word, &quality_of_service));

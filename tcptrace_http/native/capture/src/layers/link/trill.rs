@@ -24,7 +24,7 @@ mod tests {
     use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, ETHERNET};
 
     #[test]
-    fn test_options_are_passed_over() {
+    fn test_options_are_skipped() {
         let framed = ethernet(0x0800, &ipv4(6, &tcp()));
         let header = [0x00, 0x80 | 0x3f, 0, 1, 0, 2];
         let frame = ethernet(0x22f3, &concat(&[&header, &[9; 8], &framed]));

@@ -30,7 +30,7 @@ mod tests {
     use crate::layers::testing::{concat, decode, ethernet, ipv4, tcp, ETHERNET, SNAP_IPV4};
 
     #[test]
-    fn test_tags_are_passed_over_however_many_and_of_whatever_type() {
+    fn test_any_number_of_tags_of_any_type_is_skipped() {
         for ether_type in [0x8100, 0x88a8, 0x9100, 0x9200] {
             let tags = concat(&[
                 &[0, 1, 0x91, 0, 0, 2, 0x81, 0, 0, 3, 8, 0],
@@ -41,7 +41,7 @@ mod tests {
     }
 
     #[test]
-    fn test_a_length_behind_a_tag_leads_to_llc() {
+    fn test_a_length_after_a_tag_leads_to_llc() {
         let tagged = concat(&[&[0, 1, 0, 66], SNAP_IPV4, &ipv4(6, &tcp())]);
         assert!(decode(ETHERNET, &ethernet(0x8100, &tagged)).has_whole_request());
     }

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn test_sequence_numbers_and_extension_headers_are_passed_over() {
+    fn test_sequence_numbers_and_extension_headers_are_skipped() {
         assert!(decoded(&[0x32, 255, 0, 0, 0, 0, 0, 1, 0, 9, 0, 0]).has_whole_request());
         // A PDU session container (type 0x85), as in 5G.
         let container = [0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 1, 0x10, 1, 0];
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn test_an_extension_header_of_length_0_is_no_endless_loop() {
+    fn test_an_extension_header_of_length_0_ends() {
         let decoded = decoded(&[0x34, 255, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0x85, 0, 0, 0, 0x85]);
         assert!(decoded.segment.is_none());
     }

@@ -36,7 +36,7 @@ mod tests {
     use crate::layers::testing::{concat, decode, ipv4, tcp, udp, RAW};
 
     #[test]
-    fn test_length_sequence_and_offset_are_passed_over() {
+    fn test_length_sequence_and_offset_are_skipped() {
         let header = [
             0x4a, 2, 0, 0, 0, 1, 0, 1, 0, 7, 0, 6, 0, 2, 0xee, 0xee, 0x21,
         ];

@@ -57,7 +57,7 @@ mod tests {
     use crate::layers::testing::{decode, ipv4, udp, RAW};
 
     #[test]
-    fn test_udp_of_other_ports_is_not_looked_into() {
+    fn test_udp_of_other_ports_is_not_parsed() {
         let decoded = decode(RAW, &ipv4(17, &udp(53, &[0x45; 60])));
         assert!(decoded.segment.is_none() && decoded.notices.is_empty());
         assert_eq!(decoded.network.map(|network| network.protocol), Some(17));

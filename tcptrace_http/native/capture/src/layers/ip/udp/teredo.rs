@@ -31,7 +31,7 @@ mod tests {
     use crate::layers::testing::{concat, decode, ipv4, ipv6, tcp, udp, RAW};
 
     #[test]
-    fn test_authentication_and_origin_are_passed_over() {
+    fn test_authentication_and_origin_are_skipped() {
         let header = [
             0, 1, 0, 0, 9, 9, 9, 9, 9, 9, 9, 9, 0, 0, 0, 1, 2, 3, 4, 5, 6,
         ];
