@@ -1,4 +1,5 @@
-//! Macros that declare a table once: its row, and what gathers rows by column. [`crate::rows`] has the declarations.
+//! Macros that declare a table once: its row type, and the collector of its columns. [`crate::rows`] has the
+//! declarations.
 
 use std::fmt::Debug;
 
@@ -12,15 +13,15 @@ pub struct Time;
 #[derive(Clone, Copy, Debug)]
 pub struct Duration;
 
-/// The kind of a column: the value that a row has of it, and how values are gathered.
+/// The kind of a column: its value in a row, and the collection of its values.
 pub trait Kind {
     type Value;
     type Gathered: Clone + Debug + Default + PartialEq;
 
     fn gather(value: &Self::Value, into: &mut Self::Gathered);
-    /// Gathers a default in place of a value that is missing.
+    /// Collect a default in place of a missing value.
     fn gather_default(into: &mut Self::Gathered);
-    /// The values, and per row whether there is one, if it may be missing.
+    /// Return the values. For a column with missing values, also return one flag per row.
     fn finish(gathered: Self::Gathered) -> (Values, Option<Vec<bool>>);
 }
 
@@ -88,7 +89,7 @@ lists! {
     Vec<u64>: [u64] => ListU64;
 }
 
-/// Gathered values of which some are missing.
+/// Collected values, some of them missing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Nullable<G> {
     values: G,
@@ -96,7 +97,7 @@ pub struct Nullable<G> {
 }
 
 impl<T> Nullable<Vec<T>> {
-    /// Sets a value that became known after its row was gathered, if the column is gathered.
+    /// Set a value that became known after its row was collected, if the column is collected.
     pub fn set(&mut self, at: usize, value: T) {
         if let Some((slot, valid)) = self.values.get_mut(at).zip(self.validity.get_mut(at)) {
             *slot = value;
@@ -128,7 +129,7 @@ impl<K: Kind> Kind for Option<K> {
     }
 }
 
-/// A finished column.
+/// Return a finished column.
 pub(crate) fn column<K: Kind>(
     name: &'static str,
     json_name: Option<&'static str>,
@@ -143,7 +144,7 @@ pub(crate) fn column<K: Kind>(
     }
 }
 
-/// An enumeration whose words a column has; the first one is the default.
+/// Declares an enumeration with the words of a column. The first word is the default.
 macro_rules! words {
     ($name:ident {
         $first:ident = $first_word:literal $(, $first_doc:literal)?;
@@ -189,7 +190,7 @@ macro_rules! words {
     };
 }
 
-/// The column's name in the JSON contract, if it has one.
+/// Expands to the column's name in the JSON contract, if the column has one.
 macro_rules! json_name {
     () => {
         None
@@ -199,7 +200,7 @@ macro_rules! json_name {
     };
 }
 
-/// The row of a table.
+/// Declares the row type of a table.
 macro_rules! row {
     ($doc:literal $row:ident { $($name:ident: $kind:ty, $meaning:literal;)* }) => {
         #[doc = $doc]
@@ -210,14 +211,14 @@ macro_rules! row {
     };
 }
 
-/// A table: `name: kind => "its name in JSON", "its meaning";` per column.
+/// Declares a table, with `name: kind => "its name in JSON", "its meaning";` per column.
 macro_rules! table {
     ($doc:literal $row:ident, $table:ident {
         $($name:ident: $kind:ty $(=> $json:literal)?, $meaning:literal;)*
     }) => {
         row!($doc $row { $($name: $kind, $meaning;)* });
 
-        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[doc = concat!("A collector of [`", stringify!($row), "`]s by column.")]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $table {
             rows: usize,
@@ -251,14 +252,15 @@ macro_rules! table {
     };
 }
 
-/// A table of which only the wanted columns are gathered. Those that are `late` may become known after their row.
+/// Declares a table that collects only the wanted columns. Values of `late` columns can become known after
+/// their row.
 macro_rules! table_on_request {
     ($doc:literal $row:ident, $table:ident, $wanted:ident late($($late:ident),*) {
         $($name:ident: $kind:ty, $meaning:literal;)*
     }) => {
         row!($doc $row { $($name: $kind, $meaning;)* });
 
-        #[doc = concat!("Which columns of [`", stringify!($table), "`] are gathered; by default all.")]
+        #[doc = concat!("The wanted columns of [`", stringify!($table), "`]; by default all.")]
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         pub struct $wanted {
             $(pub $name: bool,)*
@@ -273,10 +275,10 @@ macro_rules! table_on_request {
         impl $wanted {
             pub const NONE: Self = Self { $($name: false,)* };
 
-            /// The columns of these names.
+            /// Select the columns of these names.
             ///
             /// # Errors
-            /// The first name that is no column.
+            /// The first name that is not a column.
             pub fn only(names: &[String]) -> Result<Self, &str> {
                 let mut wanted = Self::NONE;
                 for name in names {
@@ -288,14 +290,14 @@ macro_rules! table_on_request {
                 Ok(wanted)
             }
 
-            /// Whether a column is wanted whose value may become known only after later rows.
+            /// Return true if a wanted column can get its value only after later rows.
             #[must_use]
             pub fn any_late(self) -> bool {
                 false $(|| self.$late)*
             }
         }
 
-        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[doc = concat!("A collector of [`", stringify!($row), "`]s by column.")]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $table {
             rows: usize,
@@ -332,7 +334,8 @@ macro_rules! table_on_request {
     };
 }
 
-/// A table of statistics: columns of a flow, then those that each direction has, as `client_NAME` and `server_NAME`.
+/// Declares a table of statistics: the columns of a flow, then those of each direction, as `client_NAME` and
+/// `server_NAME`.
 macro_rules! statistics {
     ($doc:literal $row:ident, $table:ident {
         $($alone:ident: $alone_kind:ty, $alone_meaning:literal;)*
@@ -349,7 +352,7 @@ macro_rules! statistics {
             pub server: $half,
         }
 
-        #[doc = concat!("Gathers [`", stringify!($row), "`]s by column.")]
+        #[doc = concat!("A collector of [`", stringify!($row), "`]s by column.")]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $table {
             rows: usize,
