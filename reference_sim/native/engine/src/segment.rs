@@ -4,7 +4,7 @@ pub use trace_model::flags;
 
 use crate::stack::Nanoseconds;
 
-/// A header has so many bytes beside its first 20 (RFC 9293, section 3.1: the data offset).
+/// Maximum header length beyond the first 20 bytes (RFC 9293, section 3.1: the data offset).
 pub const MAX_OPTION_BYTES: u32 = 40;
 /// Maximum number of SACK blocks: three fit beside timestamps (RFC 2018, section 3).
 pub const SACK_BLOCKS: usize = 3;
@@ -39,21 +39,21 @@ pub struct Options {
     pub timestamps: Option<(u32, u32)>,
     /// Connection count of T/TCP (RFC 1644), shown on the wire.
     pub connection_count: Option<u32>,
-    /// TCP Fast Open (RFC 7413, section 2), on SYNs only.
+    /// The TCP Fast Open option (RFC 7413, section 2), on SYNs only.
     pub fast_open: Option<Cookie>,
 }
 
-/// What a Fast Open option says.
+/// The content of a Fast Open option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cookie {
-    /// No cookie: one is asked for.
+    /// A request for a cookie.
     Wanted,
-    /// Eight bytes, as Linux has them.
+    /// A cookie of eight bytes, as in Linux.
     Of(u64),
 }
 
 impl Cookie {
-    /// Bytes of the cookie itself.
+    /// Return the length of the cookie itself.
     #[must_use]
     pub fn bytes(self) -> u8 {
         match self {

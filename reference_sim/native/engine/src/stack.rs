@@ -23,7 +23,7 @@ pub struct Stack {
     /// True with selective acknowledgments (RFC 2018, RFC 6675).
     pub sack: bool,
     pub receive_buffer: u64,
-    /// The receive buffer is the most that the window grows to, with what is read (Linux).
+    /// True if the window follows the application's reads, up to the receive buffer (Linux).
     #[serde(default)]
     pub receive_autotuning: bool,
     /// Maximum of written and unacknowledged data. A writer waits for room.
@@ -51,8 +51,8 @@ pub struct Stack {
     /// True if the first two duplicate ACKs release new data (RFC 3042).
     pub limited_transmit: bool,
     pub idle_restart: IdleRestart,
-    /// After an idle period the congestion window is at most so many segments; none: as
-    /// `idle_restart` leaves it (Heidemann 1996, section 2.4).
+    /// Maximum congestion window after an idle period, in segments. None: the window of `idle_restart`
+    /// (Heidemann 1996, section 2.4).
     #[serde(default)]
     pub restart_cap_segments: Option<u32>,
     /// True if all new data is paced at a multiple of the window per round trip (Linux with fq).
@@ -82,16 +82,16 @@ pub struct Stack {
     pub fin_on_bare_acks: bool,
     /// True with T/TCP: the first data and the FIN can travel on the SYN once the server is known (RFC 1644).
     pub accelerated_open: bool,
-    /// TCP Fast Open: the first data rides on the SYN to a server that gave a cookie (RFC 7413).
+    /// True with TCP Fast Open: the first data travels on the SYN to a server that gave a cookie (RFC 7413).
     #[serde(default)]
     pub fast_open: bool,
     pub sharing: Sharing,
-    /// A cached window is halved for each round trip that passed since (Handley et al., by
-    /// Eggert 1999, section 7.4).
+    /// True if a cached window is halved per round trip since its storage (Handley et al., cited by Eggert
+    /// 1999, section 7.4).
     #[serde(default)]
     pub ages_shared_state: bool,
-    /// E-TCP: a single packet that ACKs skip may wait for a delayed ACK, and is no sign of a loss
-    /// (TCP-INT, by Eggert 1999, section 3.3).
+    /// True if E-TCP expects delayed ACKs: a single skipped packet can wait for one and is no sign of a loss
+    /// (TCP-INT, cited by Eggert 1999, section 3.3).
     #[serde(default)]
     pub expects_delayed_acks: bool,
     /// Time for which the side that closed first remembers the connection.

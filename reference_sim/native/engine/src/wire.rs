@@ -301,7 +301,7 @@ mod tests {
         assert_eq!(frame(&options, b"")[54..], expected);
     }
 
-    /// As Linux 6.18 wrote them: `22 02 01 01`, `22 0a` and eight bytes, `01 01`.
+    /// The bytes of Linux 6.18: `22 02 01 01`, then `22 0a` with eight bytes and `01 01`.
     #[test]
     fn a_fast_open_option_is_filled_up_to_words() {
         let mut options = Options {

@@ -11,8 +11,8 @@ const GAIN_DIVISOR: i128 = 4;
 
 /// The remembered path state of all hosts.
 ///
-/// State does not age. Eggert 1999 (section 5) and RFC 2140 (section 6) leave the aging open, and the paper's
-/// measurements reuse state unchanged.
+/// State ages only in [`ControlBlocks::aged`]. Eggert 1999 (section 5) and RFC 2140 (section 6) leave the
+/// aging open, and the paper's measurements reuse state unchanged.
 #[derive(Clone, Debug, Default)]
 pub struct ControlBlocks {
     cached: BTreeMap<HostPair, Known>,
@@ -31,8 +31,8 @@ impl ControlBlocks {
         self.cached.get(&pair).map(|known| known.path)
     }
 
-    /// The same with the window halved for each round trip since, down to one segment (Handley,
-    /// Padhye and Floyd 1999, by Eggert 1999, section 7.4).
+    /// Return the start state with the window halved per round trip since its storage, down to one segment
+    /// (Handley, Padhye and Floyd 1999, cited by Eggert 1999, section 7.4).
     #[must_use]
     pub fn aged(&self, pair: HostPair, now: Nanoseconds) -> Option<Path> {
         let known = self.cached.get(&pair)?;
@@ -49,7 +49,7 @@ impl ControlBlocks {
         })
     }
 
-    /// A connection ended. Windows are kept as they are, round trips merged with those known.
+    /// Record the end of a connection. Windows are stored unchanged, and round trips are averaged.
     pub fn closed(&mut self, pair: HostPair, learnt: Path, now: Nanoseconds) {
         let known = self.cached(pair).and_then(|path| path.round_trip);
         let round_trip = match (known, learnt.round_trip) {
@@ -66,8 +66,8 @@ impl ControlBlocks {
         self.keep(pair, path, now);
     }
 
-    /// The last member of an ensemble left: its control block is kept as it is (Eggert 1999,
-    /// section 3.2).
+    /// Store the control block of an ensemble unchanged after its last member left (Eggert 1999, section
+    /// 3.2).
     pub fn keep(&mut self, pair: HostPair, path: Path, now: Nanoseconds) {
         self.cached.insert(pair, Known { path, since: now });
     }

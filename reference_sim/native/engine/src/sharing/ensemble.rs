@@ -33,7 +33,7 @@ use super::{Grant, Path};
 use crate::app::End;
 use crate::stack::{Nanoseconds, Scheduler, Stack};
 
-/// Twice the longest delay of an ACK in BSD (ns-2, chost.cc: `0.2 * 2`).
+/// Twice the longest ACK delay of BSD (ns-2, chost.cc: `0.2 * 2`).
 const TWO_ACK_DELAYS: Nanoseconds = 400_000_000;
 
 /// A packet sent and not acknowledged.
@@ -233,8 +233,7 @@ impl Ensemble {
         skipped
     }
 
-    /// Whether a member's oldest packet of those that were skipped would have its ACK by now, even a
-    /// delayed one.
+    /// Return true if even a delayed ACK of the member's oldest skipped packet would have arrived.
     fn is_overdue(&self, member: End, newest: &Outstanding) -> bool {
         let mut skipped = self
             .outstanding

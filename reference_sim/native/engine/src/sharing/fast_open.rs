@@ -1,45 +1,45 @@
-//! TCP Fast Open: cookies that let a server take data on the SYN of a client that it gave one (RFC 7413).
+//! TCP Fast Open: a server accepts data on the SYN of a client with the server's cookie (RFC 7413).
 
 use std::collections::BTreeMap;
 
 use super::HostPair;
 use crate::segment::{Cookie, Segment};
 
-/// What a connection does with its cookie.
+/// A connection's use of its cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FastOpen {
-    /// A client without a cookie asks for one (RFC 7413, section 4.1.1).
+    /// A client without a cookie requests one (RFC 7413, section 4.1.1).
     Asks,
-    /// A client with a cookie: its first data rides on the SYN.
+    /// A client with a cookie sends its first data on the SYN.
     Knows(Kept),
-    /// A server gives a cookie to a client that asked for one, or had a wrong one (section 4.1.2).
+    /// A server gives a cookie to a client that requested one or had a wrong one (section 4.1.2).
     Gives(u64),
-    /// A server takes the data on the SYN: the cookie is right.
+    /// A server accepts the data on the SYN, because the cookie is correct.
     Accepts,
 }
 
-/// What a client keeps of a server (RFC 7413, section 4.1.3: the cookie and the segment size).
+/// A client's stored values of a server (RFC 7413, section 4.1.3: the cookie and the segment size).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Kept {
     pub cookie: u64,
     pub mss: u32,
 }
 
-/// The cookies that hosts keep.
+/// The cookies that hosts store.
 #[derive(Clone, Debug, Default)]
 pub struct Cookies {
     kept: BTreeMap<HostPair, Kept>,
 }
 
 impl Cookies {
-    /// The local host opens a connection.
+    /// Return the Fast Open state of a connection that the local host opens.
     #[must_use]
     pub fn open(&self, pair: HostPair) -> FastOpen {
         let kept = self.kept.get(&pair).copied();
         kept.map_or(FastOpen::Asks, FastOpen::Knows)
     }
 
-    /// What a server does with the option of a SYN; none: the SYN has no option.
+    /// Return a server's answer to the option of a SYN, or None without the option.
     #[must_use]
     pub fn answer(pair: HostPair, syn: &Segment) -> Option<FastOpen> {
         let own = cookie_for(pair);
@@ -49,15 +49,15 @@ impl Cookies {
         })
     }
 
-    /// A server gave the local host a cookie.
+    /// Store the cookie that a server gave the local host.
     pub fn keep(&mut self, pair: HostPair, kept: Kept) {
         self.kept.insert(pair, kept);
     }
 }
 
-/// The client's address under the server's key: both are made of the hosts' numbers here.
+/// Return the client's address under the server's key. Both are derived from host numbers here.
 fn cookie_for(server: HostPair) -> u64 {
-    // The mixing of SplitMix64 (Steele 2014): neighbouring numbers give different cookies.
+    // The mixing function of SplitMix64 (Steele 2014) gives different cookies for neighbouring numbers.
     let mut mixed = (u64::from(server.local) << 32 | u64::from(server.remote))
         .wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);

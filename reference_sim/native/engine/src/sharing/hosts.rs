@@ -100,7 +100,7 @@ impl Hosts {
         }
     }
 
-    /// Opens an end whose stack has Fast Open; whether its peer may give it a cookie.
+    /// Open an end of a stack with Fast Open. Return true if its peer can give it a cookie.
     fn open_fast(
         &mut self,
         at: End,
@@ -163,7 +163,7 @@ impl Hosts {
         group.push(at);
     }
 
-    /// What is remembered of a path, as the stack of this end reads it.
+    /// Return the remembered path state, as the stack of this end reads it.
     fn cached(
         &self,
         at: End,
@@ -201,7 +201,7 @@ impl Hosts {
         }
     }
 
-    /// Something is about to happen to an end: it gets what its group knows.
+    /// Prepare an end for an event: the end adopts its group's state.
     pub fn before(
         &mut self,
         at: End,
@@ -230,7 +230,7 @@ impl Hosts {
         Some(Before::of(tcp, skipped))
     }
 
-    /// What an end is to go on with; none: with its own.
+    /// Return the path state that an end adopts. None: the end keeps its own state.
     fn known(
         &self,
         at: End,
@@ -308,8 +308,8 @@ impl Hosts {
         }
     }
 
-    /// The handshake of an end is done: its window is what the others leave it, or left it. Its
-    /// round trip has counted already.
+    /// Handle an end's completed handshake. Its window comes from the others, past or present. Its round trip
+    /// already counts.
     fn established(
         &mut self,
         at: End,
@@ -408,7 +408,7 @@ impl Hosts {
         None
     }
 
-    /// An end is closed for good.
+    /// Remove an end that is closed for good.
     pub fn closed(&mut self, at: End, now: Nanoseconds, ends: &mut impl Ends) {
         let Some(member) = self.members.remove(&at) else {
             return;

@@ -290,7 +290,8 @@ fn an_accelerated_open_survives_the_loss_of_any_packet() {
     }
 }
 
-/// One object, twice, with TCP Fast Open, where these packets of a direction are lost.
+/// Return the outcome of one object, fetched twice with TCP Fast Open and with these packets of a direction
+/// lost.
 fn opened_fast(lost: &[u64], direction: usize) -> Outcome {
     let mut document = document(&json!("none"));
     document["stacks"][0]["fast_open"] = json!(true);
@@ -323,7 +324,7 @@ fn a_client_with_a_cookie_sends_its_request_on_the_syn() {
         .filter(|row| row.flags & flags::SYN != 0 && row.side == Side::Client)
         .map(|row| (row.sent, row.payload))
         .collect();
-    // Four connections are opened at once, before any cookie came; in the second visit all have it.
+    // Four connections open together before any cookie arrives. In the second visit all have the cookie.
     let with_data = syns.iter().filter(|(_, payload)| *payload > 0).count();
     assert_eq!((syns.len(), with_data), (8, 4), "{syns:?}");
 }

@@ -196,7 +196,7 @@ impl Window {
         }
     }
 
-    /// At most so many segments: the rest is grown anew.
+    /// Limit the window to this number of segments. The window grows again from there.
     pub fn cap(&mut self, segments: u32) {
         if self.kind != Congestion::FixedWindow {
             self.cwnd = self.cwnd.min(u64::from(segments) * self.mss);

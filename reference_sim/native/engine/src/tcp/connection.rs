@@ -64,8 +64,9 @@ pub struct Connection {
     limit: Limit,
     /// T/TCP: the connection's count, and a flag for a skipped handshake.
     opening: Option<Opening>,
-    /// TCP Fast Open: what is done with the cookie, and what the peer gave.
+    /// TCP Fast Open: the use of the cookie.
     fast_open: Option<FastOpen>,
+    /// TCP Fast Open: the cookie that the peer gave.
     given: Option<Kept>,
     told_connected: bool,
     /// Latest time to which the SYN waits for data that the application writes now.
@@ -144,7 +145,7 @@ impl Connection {
         self.sender.begin_run();
         self.receiver.timeout(now);
         self.syn_waits_until = None;
-        // What the peer has not acknowledged goes out again as it was, with the SYN.
+        // Data that the peer has not acknowledged is retransmitted unchanged, together with the SYN.
         let is_unanswered = self.sender.una == 0 && self.state == State::Established;
         self.syn_rides |= is_unanswered && (!self.is_fast() || self.sender.is_timed_out(now));
         if self.syn_timer.is_some_and(|time| time <= now) {

@@ -1,39 +1,45 @@
-//! Receive autotuning, as Linux does it: the window follows what the application reads per round trip
+//! Receive autotuning of Linux: the window follows the application's reads per round trip
 //! (net/ipv4/tcp_input.c, `tcp_rcv_space_adjust`, `tcp_rcvbuf_grow` and `tcp_grow_window` of Linux 6.18).
 //!
-//! "Dynamic right-sizing" (Fisk and Feng 2001): a receiver that offers twice what the last round trip brought, and
-//! more while that grows, is never what limits a sender, and yet does not reserve the largest buffer for each.
+//! The method is "Dynamic right-sizing" (Fisk and Feng 2001). A receiver advertises twice the data of the
+//! last round trip, and more while that data grows. Such a receiver never limits a sender, and does not
+//! reserve the maximum buffer per connection.
 
 use crate::stack::Nanoseconds;
 
-/// `tcp_rmem[1]` is 131,072 bytes of buffers, which have 2304 bytes for 1448 of data: 160/256 of it are a window.
+/// Window of the initial buffer. `tcp_rmem[1]` is 131,072 bytes of buffers with 2304 bytes per 1448 bytes of
+/// data. The window is 160/256 of the buffer.
 const FIRST_CLAMP: u64 = 81_920;
-/// "This value results in initial window of 65535" (ip-sysctl.rst, tcp_rmem).
+/// Initial advertised window: "This value results in initial window of 65535" (ip-sysctl.rst, tcp_rmem).
 const FIRST_WINDOW: u64 = 65_535;
-/// TCP_INIT_CWND: what is read in a round trip is compared with so many segments first.
+/// Segments with which the first round trip's reads are compared (TCP_INIT_CWND).
 const FIRST_SEGMENTS: u64 = 10;
-/// `tcp_grow_window`: so many segments more are offered for each that came.
+/// Growth of the advertised window per received segment, in segments (`tcp_grow_window`).
 const SEGMENTS_PER_SEGMENT: u64 = 2;
-/// `tcp_event_data_recv`: shorter segments do not count for that.
+/// Minimum length of a segment that grows the window (`tcp_event_data_recv`).
 const SHORT_BYTES: u64 = 128;
 
 #[derive(Clone, Copy, Debug)]
 pub struct Autotuning {
-    /// What the window never exceeds.
+    /// Maximum window.
     most: u64,
-    /// What the receiver has room for now (`window_clamp`), and would offer (`rcv_ssthresh`).
+    /// Current room of the receiver (`window_clamp`).
     clamp: u64,
+    /// Advertised part of the room (`rcv_ssthresh`).
     offered: u64,
-    /// The receiver's view of the round trip, in eighths, and the timestamp that was measured last.
+    /// Round trip at the receiver, in eighths.
     rtt_eighths: Option<Nanoseconds>,
+    /// Timestamp of the last measurement.
     last_echo: Option<u32>,
-    /// A window of data, for the round trip without timestamps: its end, and when it began.
+    /// End of the current window of data, for round trips without timestamps.
     data_end: u64,
+    /// Start time of the current window of data.
     data_since: Nanoseconds,
-    /// What was read in the last round trip that counted; none: the connection begins.
+    /// Bytes read in the last counted round trip. None at the connection's start.
     space: Option<u64>,
-    /// Where, and when, the present one began.
+    /// Read offset at the start of the current round trip.
     read: u64,
+    /// Start time of the current round trip.
     since: Nanoseconds,
 }
 
@@ -54,19 +60,20 @@ impl Autotuning {
         }
     }
 
-    /// The bytes that there is room for, and of them those that are offered.
+    /// Return the room in bytes, and the advertised part of the room.
     #[must_use]
     pub fn window(&self) -> (u64, u64) {
         (self.clamp, self.offered)
     }
 
-    /// The handshake is done.
+    /// Start the tuning after the handshake.
     pub fn begin(&mut self, mss: u64, now: Nanoseconds) {
         self.space = Some((FIRST_SEGMENTS * mss).min(self.offered));
         self.since = now;
     }
 
-    /// Data came so long after the segment with this timestamp went out: the first that answers it counts.
+    /// Handle data that arrived `rtt` after the segment with this timestamp was sent. Only the first answer
+    /// to a timestamp counts.
     pub fn answered(&mut self, echo: u32, rtt: Nanoseconds, is_whole: bool) {
         if self.last_echo.replace(echo) != Some(echo) && is_whole {
             self.measured(rtt);
@@ -80,11 +87,11 @@ impl Autotuning {
         });
     }
 
-    /// Data came in order, up to `next`; `window` of it is offered beyond.
+    /// Handle data in order up to `next`, with `window` bytes advertised beyond.
     pub fn arrived(&mut self, bytes: u64, next: u64, window: u64, mss: u64, now: Nanoseconds) {
         if next >= self.data_end {
             if self.data_end > 0 {
-                // A window takes at least a round trip: only a shorter one counts.
+                // A window takes at least a round trip, so only a shorter time counts.
                 let taken = 8 * (now - self.data_since);
                 self.rtt_eighths = Some(self.rtt_eighths.map_or(taken, |old| old.min(taken)));
             }
@@ -97,7 +104,7 @@ impl Autotuning {
         }
     }
 
-    /// The application has read up to here.
+    /// Handle reads of the application up to this offset.
     pub fn has_read(&mut self, read: u64, now: Nanoseconds) {
         let Some(rtt) = self.rtt_eighths.map(|eighths| eighths / 8) else {
             return;
@@ -113,7 +120,7 @@ impl Autotuning {
         self.since = now;
     }
 
-    /// Data came so far beyond a hole: there is room for it, too.
+    /// Make room for data that arrived `distance` bytes beyond a hole.
     pub fn came_beyond(&mut self, distance: u64) {
         if let Some(space) = self.space {
             self.grow(space, distance);
@@ -123,7 +130,7 @@ impl Autotuning {
     fn grow(&mut self, copied: u64, beyond: u64) {
         let before = self.space.replace(copied).unwrap_or(copied).max(1);
         let twice = 2 * copied;
-        // Slow start: the sender may double its rate.
+        // In slow start, the sender can double its rate.
         let more = u128::from(twice) * u128::from(copied - before.min(copied)) / u128::from(before);
         let more = u64::try_from(2 * more).unwrap_or(u64::MAX);
         let window = twice.saturating_add(more).saturating_add(beyond);
@@ -149,7 +156,7 @@ mod tests {
     fn a_receiver_offers_six_times_what_a_round_trip_brought_while_that_doubles() {
         let mut tuning = tuning();
         tuning.has_read(20_001, 100 * MS);
-        // Twice 20,000, and twice as much again for growth by the whole of 10,000.
+        // Twice 20,000, plus twice as much again for growth by the whole of 10,000.
         assert_eq!(tuning.window(), (120_000, FIRST_WINDOW));
     }
 

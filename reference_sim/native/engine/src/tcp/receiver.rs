@@ -76,7 +76,7 @@ impl Receiver {
         }
     }
 
-    /// The handshake is done.
+    /// Handle the completed handshake.
     pub fn established(&mut self, mss: u32, now: Nanoseconds) {
         self.mss = u64::from(mss);
         if let Some(autotuning) = &mut self.autotuning {
@@ -84,7 +84,7 @@ impl Receiver {
         }
     }
 
-    /// Data of so many bytes came so long after the segment with this timestamp, which it answers.
+    /// Handle `payload` bytes that arrived `rtt` after the segment with this timestamp, which they answer.
     pub fn answered(&mut self, echo: u32, payload: u32, rtt: Nanoseconds) {
         if let Some(autotuning) = &mut self.autotuning {
             autotuning.answered(echo, rtt, u64::from(payload) >= self.mss);
@@ -125,7 +125,7 @@ impl Receiver {
         true
     }
 
-    /// Data came in order, and an application that reads at once has read it.
+    /// Tune the buffer after data in order, which an application that reads at once has read.
     fn tune(&mut self, bytes: u64, window: u64, now: Nanoseconds) {
         let Some(autotuning) = &mut self.autotuning else {
             return;

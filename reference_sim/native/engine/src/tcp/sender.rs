@@ -180,7 +180,7 @@ impl Sender {
         }
     }
 
-    /// The retransmission timer is due.
+    /// Return true if the retransmission timer is due.
     #[must_use]
     pub fn is_timed_out(&self, now: Nanoseconds) -> bool {
         self.retransmission_timer.is_some_and(|time| time <= now)

@@ -31,7 +31,7 @@ struct Player<'a> {
     events: VecDeque<String>,
     /// End of the peer's last segment.
     peer: u64,
-    /// A SYN came from the peer.
+    /// True once the peer's SYN arrived.
     was_opened: bool,
 }
 
@@ -75,7 +75,7 @@ impl Player<'_> {
         let tells_first = self.connection()?.tells_before_sending();
         self.holds = match step.action {
             Action::Inject { .. } => tells_first,
-            // A SYN waits for the data that is written at once.
+            // A SYN waits for data that the application writes at once.
             Action::Connect(kept) => kept.is_some(),
             _ => false,
         };
@@ -125,7 +125,7 @@ impl Player<'_> {
         connection
     }
 
-    /// The first SYN of a client comes: the script's hosts have the numbers 0 and 1.
+    /// Handle the first SYN of a client. The script's hosts have the numbers 0 and 1.
     fn open_fast(&mut self, segment: &Segment) -> Result<(), String> {
         let hosts = HostPair {
             local: 1,

@@ -38,7 +38,7 @@ pub struct Step {
 
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
-    /// `connect knowing <mss 1000, fastopen 0102030405060708>`: the peer gave that cookie before.
+    /// `connect knowing <mss 1000, fastopen 0102030405060708>`: the peer gave this cookie earlier.
     Connect(Option<Kept>),
     Accept,
     /// `write(BYTES)`, and the number of bytes taken.
@@ -188,7 +188,7 @@ fn action(text: &str) -> Result<Action, String> {
     }
 }
 
-/// What a client keeps of a peer, as options that the peer sent.
+/// Parse a client's stored values of a peer, given as options that the peer sent.
 fn known(text: &str) -> Result<Kept, String> {
     let (_, list) = bracketed(text, '<', '>')?;
     let options = options_of(list.unwrap_or_default())?;

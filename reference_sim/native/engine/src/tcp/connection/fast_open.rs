@@ -1,7 +1,7 @@
-//! TCP Fast Open: a cookie, and data, on the SYN (RFC 7413).
+//! TCP Fast Open: a cookie and data on the SYN (RFC 7413).
 //!
-//! Unlike T/TCP's server (RFC 1644), one with Fast Open acknowledges SYN and data at once, before the application's
-//! answer (Linux, `tcp_fastopen_create_child`).
+//! A server with Fast Open acknowledges SYN and data at once, before the application's response (Linux,
+//! `tcp_fastopen_create_child`). T/TCP's server waits (RFC 1644).
 
 use super::Connection;
 use crate::segment::{Cookie, Options, MAX_OPTION_BYTES};
@@ -11,8 +11,8 @@ use crate::tcp::receiver::Due;
 use crate::truth::SendReason;
 
 impl Connection {
-    /// Before anything else: what the connection does with its cookie. A client that has one is told at once that
-    /// it may write (Linux's TCP_FASTOPEN_CONNECT).
+    /// Open with Fast Open, before any other call. A client with a cookie is notified at once that it can
+    /// write (Linux's TCP_FASTOPEN_CONNECT).
     pub fn open_fast(&mut self, fast_open: FastOpen, now: Nanoseconds) {
         self.fast_open = Some(fast_open);
         if self.is_active && self.is_fast() {
@@ -21,23 +21,24 @@ impl Connection {
         }
     }
 
-    /// What the server of this client's connection gave it.
+    /// Return the cookie that the server of this client's connection gave.
     #[must_use]
     pub fn given_cookie(&self) -> Option<Kept> {
         self.given
     }
 
-    /// Data rides on the SYN.
+    /// Return true if data travels on the SYN.
     pub(super) fn is_fast(&self) -> bool {
         matches!(self.fast_open, Some(FastOpen::Knows(_) | FastOpen::Accepts))
     }
 
-    /// A SYN that goes out again has neither data nor a cookie: the path may drop those (RFC 7413, section 4.1.3).
+    /// Return true after a repeated SYN, which has neither data nor a cookie. The path can drop SYNs with
+    /// them (RFC 7413, section 4.1.3).
     pub(super) fn gave_up_fast_open(&self) -> bool {
         self.fast_open.is_some() && self.syn_retries > 0
     }
 
-    /// How much data a SYN takes: the whole option space is left free (Linux, `tcp_send_syn_data`).
+    /// Return the data limit of a SYN, which reserves the whole option space (Linux, `tcp_send_syn_data`).
     pub(super) fn fast_open_mss(&self) -> Option<u32> {
         match self.fast_open {
             Some(FastOpen::Knows(kept)) => {
@@ -68,7 +69,7 @@ impl Connection {
         }
     }
 
-    /// Why the SYN-ACK of a server that took the data on the SYN goes out.
+    /// Return the send reason of the SYN-ACK of a server that took the data on the SYN.
     pub(super) fn reason_of_answer(&self) -> SendReason {
         match self.receiver.due {
             Due::Now(reason) => reason,

@@ -58,7 +58,7 @@ impl Connection {
     /// response (RFC 1644, section 3.4; 4.4BSD's TF_DELACK | TF_SENDSYN).
     pub(super) fn receive_valid_syn(&mut self, segment: &Segment, now: Nanoseconds) {
         self.begin_exchange(now);
-        // Until the SYN is acknowledged its options are on what is sent first.
+        // Until the SYN is acknowledged, the first sent segment carries its options.
         if !self.is_fast() {
             let options = self.syn_options(true, now).bytes();
             self.sender.mss = u64::from(self.stack.mss.min(self.mss + options) - options);

@@ -127,8 +127,8 @@ impl Connection {
         }
     }
 
-    /// By its timestamp, a receiver knows how long ago the segment that this one answers left (Linux,
-    /// `tcp_rcv_rtt_measure_ts`).
+    /// Measure the round trip at the receiver. The echoed timestamp is the sending time of the segment that
+    /// this one answers (Linux, `tcp_rcv_rtt_measure_ts`).
     fn measure_at_receiver(&mut self, segment: &Segment, now: Nanoseconds) {
         let echo = segment.options.timestamps.map(|(_, echo)| echo);
         if let Some(echo) = echo.filter(|_| self.agreed.timestamps) {

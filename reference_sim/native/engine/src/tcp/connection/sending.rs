@@ -94,7 +94,7 @@ impl Connection {
         }
     }
 
-    /// The SYN of a server that skips the handshake, with what rides on it.
+    /// Return the SYN of a server that skips the handshake, with its payload and flags.
     fn syn_ack(&mut self, payload: u32, flags: u16, now: Nanoseconds) -> Segment {
         Segment {
             seq: 0,

@@ -96,7 +96,8 @@ impl Sender {
         Some(stretch)
     }
 
-    /// The peer took the SYN, but not the data on it, which is new data again (RFC 7413, section 4.2.2).
+    /// Forget the data sent on a SYN that the peer accepted without it. The data counts as new again (RFC
+    /// 7413, section 4.2.2).
     pub fn forget_sent(&mut self) {
         self.next = 1;
         self.max = 1;
