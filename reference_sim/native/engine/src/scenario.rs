@@ -202,7 +202,7 @@ pub enum Origin {
     Proxy(u32),
 }
 
-/// A client that leaves data in its socket. It pauses once after `after_bytes` of a response.
+/// A client that leaves data in its socket. The client pauses once after `after_bytes` of a response.
 #[derive(Clone, Copy, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SlowReading {
@@ -219,7 +219,7 @@ pub struct Visit {
     pub think_ns: Option<Nanoseconds>,
 }
 
-/// A page. Object 0 is the base document. Sizes are drawn anew at each visit.
+/// A page. Object 0 is the base document. Sizes are redrawn at each visit.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Page {

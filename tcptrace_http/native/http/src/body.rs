@@ -1,7 +1,7 @@
 //! The kept data of a response body: a digest, a short text, and the start of an HTML document.
 //!
 //! The digest is XXH3. Its cost is a fraction of a packet's cost, and the result is equal on every machine.
-//! `xxhsum -H3` prints the same digest. It distinguishes bodies, except those made to collide.
+//! `xxhsum -H3` prints the same digest. XXH3 distinguishes bodies, except those made to collide.
 
 use std::sync::Arc;
 
@@ -131,7 +131,7 @@ impl Keeper {
         }
     }
 
-    /// Record a segment with bytes of the body. Data that waited behind a hole counts at the time of the
+    /// Record a segment with bytes of the body. Data that waited after a hole counts at the time of the
     /// segment that filled the hole.
     pub(super) fn segment(&mut self, mark: Mark) {
         let latest = self.last_ns.unwrap_or(mark.time_ns);

@@ -437,8 +437,8 @@ impl Connection {
     }
 }
 
-/// Return true if a response that was framed without its request has no body. A status line stands where a
-/// HEAD response's body would begin, or inside a body that lasts until the close.
+/// Return true if a response that was framed without its request has no body. The evidence is a status line
+/// at the start of a HEAD response's body, or inside a body that lasts until the close.
 fn is_next_message(body: Body, reader: &Reader, bytes: &[u8]) -> bool {
     let is_possible = match body {
         Body::UntilClose => true,

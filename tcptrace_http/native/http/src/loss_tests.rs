@@ -1,4 +1,4 @@
-//! Exchanges with loss. Whatever is missing, no request gets the response of another request.
+//! Exchanges with loss. No loss gives a request the response of another request.
 use trace_model::AnomalyKind;
 
 use super::script::{Script, CLIENT, SERVER};

@@ -233,7 +233,7 @@ pub struct Transaction {
     /// True if the client sent the request before the previous response arrived.
     pub pipelined: bool,
     /// True if messages before the transaction were lost. The pairing rests on a request sent after all
-    /// server bytes had arrived. It is certain for a client that does not pipeline.
+    /// server bytes had arrived. The pair is certain for a client that does not pipeline.
     pub paired_after_loss: bool,
     /// The facts of an unreadable exchange. None for HTTP.
     pub opaque: Option<Opaque>,

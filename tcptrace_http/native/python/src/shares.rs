@@ -140,8 +140,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// Create the workers. Tables with a row per packet or record use one thread, whatever `threads` says,
-    /// because they are in capture order.
+    /// Create the workers. Tables with a row per packet or record are in capture order and use one thread,
+    /// regardless of `threads`.
     pub fn new(wanted: Wanted, threads: usize) -> PyResult<Self> {
         let is_by_packet = wanted.packets.is_some() || wanted.is_by_flow();
         let count = if is_by_packet {

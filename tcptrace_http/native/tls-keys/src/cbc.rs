@@ -120,7 +120,7 @@ impl Cbc {
         is_whole.then_some(())
     }
 
-    /// Find the sequence number that matches the MAC behind the content, and remove the MAC.
+    /// Find the sequence number that matches the MAC after the content, and remove the MAC.
     fn find_under_encryption(
         &self,
         search: &mut Search,

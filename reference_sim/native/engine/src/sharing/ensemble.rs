@@ -173,8 +173,8 @@ impl Ensemble {
         }
     }
 
-    /// Record data that a member sent. A retransmission moves to the end of the list. It is not charged as a
-    /// turn, because the loss can have cost the member its share.
+    /// Record data that a member sent. A retransmission moves to the end of the list. A retransmission is not
+    /// charged as a turn, because the loss can have cost the member its share.
     pub fn sent(
         &mut self,
         member: End,

@@ -10,7 +10,7 @@
 //! - [`pacing`]: a window known from earlier is not sent as one burst.
 //! - [`accelerated_open`]: T/TCP, where a known peer receives data on the SYN.
 //!
-//! All of this is state without I/O. [`hosts`] keeps the state by pair of hosts. It lends a path to a
+//! All of this is state without I/O. [`hosts`] keeps the state by pair of hosts. [`hosts`] lends a path to a
 //! connection before the connection acts, and takes the path back afterwards.
 
 pub mod accelerated_open;

@@ -4,9 +4,9 @@
 //! [`Connection::write`], [`Connection::close`], [`Connection::read`]), the driver of a [`Connection`] takes
 //! these steps:
 //!
-//! 1. It calls [`Connection::transmit`] until no segment is left, and sends each segment.
-//! 2. It calls [`Connection::event`] until no event is left, notifies the application, and transmits again.
-//! 3. It reads [`Connection::deadline`], and calls [`Connection::timeout`] at that time at the latest.
+//! 1. The driver calls [`Connection::transmit`] until no segment is left, and sends each segment.
+//! 2. The driver calls [`Connection::event`] until no event is left, notifies the application, and transmits again.
+//! 3. The driver reads [`Connection::deadline`], and calls [`Connection::timeout`] at that time at the latest.
 //!
 //! With [`Connection::tells_before_sending`], events come first. After each [`Connection::write`] that took
 //! bytes, the driver transmits before the next write.

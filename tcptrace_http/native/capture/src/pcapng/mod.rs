@@ -69,7 +69,7 @@ pub(crate) struct Pcapng {
     interfaces: Vec<Interface>,
     /// A skipped block whose trailer is not read yet.
     skipped: Option<SkippedBlock>,
-    /// The first damaged and skipped block. It becomes the error if the file has no packet at all.
+    /// The first damaged and skipped block. This damage becomes the error if the file has no packet at all.
     first_damage: Option<CaptureError>,
     first_unsupported: Option<LinkType>,
 }

@@ -25,8 +25,8 @@ impl<'a> PacketBlock<'a> {
         Self::with_time(byte_order, body, interface)
     }
 
-    /// Parse an obsolete packet block. It has a 16-bit interface number and a drop count where the enhanced
-    /// block has a 32-bit interface number.
+    /// Parse an obsolete packet block. A 16-bit interface number and a drop count replace the enhanced
+    /// block's 32-bit interface number.
     pub(super) fn obsolete(byte_order: ByteOrder, body: &'a [u8]) -> Result<Self, String> {
         let interface = byte_order.u16(body, 0).unwrap_or(0);
         Self::with_time(byte_order, body, interface.into())

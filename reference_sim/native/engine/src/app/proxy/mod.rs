@@ -370,7 +370,7 @@ impl Application for Proxy {
     }
 }
 
-/// Remove an exchange that nobody waits for.
+/// Remove an exchange without a waiting browser.
 fn forget(network: &mut dyn Network, id: ExchangeId) {
     if let Some(exchange) = network.exchanges().remove(id) {
         network.truth().transactions.over(exchange.row);

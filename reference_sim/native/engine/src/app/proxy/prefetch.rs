@@ -68,7 +68,7 @@ impl Proxy {
         is_of.then_some((exchange.browser, exchange.fetch))
     }
 
-    /// Abandon a response that nobody wants. Fetches that depend on it are released.
+    /// Abandon an unwanted response. Fetches that depend on it are released.
     pub(super) fn give_up(&mut self, id: ExchangeId) {
         if let Some((browser, fetch)) = self.prefetch_of(id) {
             self.on_completed(browser, fetch);

@@ -42,7 +42,7 @@ pub(super) struct Header<'a> {
     pub payload: View<'a>,
 }
 
-/// Parse an IP header. The first nibble gives the version, whatever the previous header announced.
+/// Parse an IP header. The first nibble gives the version, regardless of the previous header.
 #[inline]
 pub(super) fn header(view: View<'_>) -> Result<Header<'_>, Stop> {
     match view.first_byte().map(|byte| byte >> 4) {
