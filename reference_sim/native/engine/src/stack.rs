@@ -295,7 +295,8 @@ impl WriterWakes {
 pub enum IdleRestart {
     /// No effect: SunOS 4.x.
     Keep,
-    /// 4.4BSD: reset to the restart window, if all data is acknowledged and the sender *sent* nothing for one RTO (RFC 5681, section 4.1).
+    /// Reset to the restart window after one RTO, if all data is acknowledged and the sender *sent* nothing
+    /// (4.4BSD; RFC 5681, section 4.1).
     Reset,
     /// Half the window per elapsed RTO, at least the restart window (RFC 2861).
     Decay,

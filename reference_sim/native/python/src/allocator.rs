@@ -5,7 +5,8 @@
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// `mi_option_purge_delay` of mimalloc.h. The number is equal in all versions, and libmimalloc-sys exports no name for it.
+/// `mi_option_purge_delay` of mimalloc.h. The number is equal in all versions, and libmimalloc-sys exports no
+/// name for it.
 const PURGE_DELAY: libmimalloc_sys::mi_option_t = 15;
 
 /// Set a short purge delay, so that freed memory returns to the system soon.

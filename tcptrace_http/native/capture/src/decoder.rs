@@ -74,7 +74,8 @@ impl Decoder {
     /// Read the next chunk. Every cut of the file into chunks gives the same packets.
     ///
     /// # Errors
-    /// The file is no capture, is damaged before its first packet, or has an unsupported link type. Bytes fed after an error are ignored.
+    /// The file is no capture, is damaged before its first packet, or has an unsupported link type. Bytes fed
+    /// after an error are ignored.
     pub fn feed<S: PacketSink>(&mut self, bytes: &[u8], sink: &mut S) -> Result<(), CaptureError> {
         let fed = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
         let read = &mut self.emitter.provenance.bytes_read;

@@ -21,7 +21,8 @@ pub(super) fn is_sent_when_idle(request: &RequestFacts, response: &ResponseFacts
 
 /// Return true if the client sent this request while a request in `slots` was unanswered.
 ///
-/// `server_next` is the number of delivered server bytes. A client that acknowledged more can have received a response that is not delivered yet.
+/// `server_next` is the number of delivered server bytes. A client that acknowledged more can have received a
+/// response that is not delivered yet.
 pub(super) fn is_pipelined<'a>(
     request: &RequestFacts,
     slots: impl Iterator<Item = &'a Slot>,

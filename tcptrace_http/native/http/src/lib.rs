@@ -12,7 +12,9 @@
 //!   └──no start line─────┴──bytes lost────────┴──▶ Searching ──start line at a segment──▶ Idle
 //! ```
 //!
-//! `Searching` checks only the first bytes of each segment, and never scans a body for something that resembles a message. Only heads and short texts are kept. Other bodies cost constant memory. A flow without a start line is abandoned after a few segments.
+//! `Searching` checks only the first bytes of each segment, and never scans a body for something that
+//! resembles a message. Only heads and short texts are kept. Other bodies cost constant memory. A flow
+//! without a start line is abandoned after a few segments.
 //!
 //! A finished HTML document is searched for links, each distinct text once ([`documents`]). Another response
 //! with the same body has the same links, with its own packets.

@@ -82,7 +82,11 @@ struct Analyzer {
 impl Analyzer {
     /// Create an analyzer for one capture.
     ///
-    /// `packets`, `segments`, `tls_records` and `h2_windows` each take True for all columns of the table, or the names of columns. Without `others` no other table is made, and work for other tables is skipped. With `block_rows` these four tables come in blocks of that many rows. `asked_frame` is the frame of a segment to explain, and needs one thread. With `follows`, the row of a transaction is final once the transaction is acknowledged. `keylog` is a file with the secrets of TLS connections.
+    /// `packets`, `segments`, `tls_records` and `h2_windows` each take True for all columns of the table, or
+    /// the names of columns. Without `others` no other table is made, and work for other tables is skipped.
+    /// With `block_rows` these four tables come in blocks of that many rows. `asked_frame` is the frame of a
+    /// segment to explain, and needs one thread. With `follows`, the row of a transaction is final once the
+    /// transaction is acknowledged. `keylog` is a file with the secrets of TLS connections.
     #[new]
     #[expect(
         clippy::too_many_arguments,

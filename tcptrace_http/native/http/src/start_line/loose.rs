@@ -5,7 +5,7 @@
 
 use super::{is_target, StartLine, TARGET_MAX};
 
-/// RFC 9110, section 9.3; RFC 5789; RFC 4918, section 9; RFC 3253, section 3.6; RFC 5323.
+/// Registered methods (RFC 9110, section 9.3; RFC 5789; RFC 4918, section 9; RFC 3253, section 3.6; RFC 5323).
 #[rustfmt::skip]
 const REGISTERED: [&[u8]; 18] = [
     b"GET", b"HEAD", b"POST", b"PUT", b"DELETE", b"CONNECT", b"OPTIONS", b"TRACE", b"PATCH", b"PROPFIND",
