@@ -17,7 +17,7 @@ def test_readme_shows_what_its_commands_print(monkeypatch):
 
 def test_commands_that_draw_do_so(monkeypatch, tmp_path, sample_traces):
     """Return the section's commands, on a sample in place of the reader's capture."""
-    section = README.read_text(encoding="utf-8").partition("## To see it\n")[2].partition("\n## ")[0]
+    section = README.read_text(encoding="utf-8").partition("## Charts\n")[2].partition("\n## ")[0]
     commands = re.findall(r"^(?:\.venv/bin/)?tcptrace-http ((?:plot|analyze) [^#\n]*)", section, re.MULTILINE)
     assert len(commands) == 6
     for name in ("slow.pcap", "before.pcap", "after.pcap"):
