@@ -36,14 +36,14 @@ def finding(page: str, title: str, detector: str) -> dict[str, object]:
         ),
         (
             "receive_window_limit.md",
-            "Fires: eight flights of two segments, as large as the client's window, one each round trip",
+            "Fires: eight flights of two segments, as large as the client's window, one per RTT",
             "receive-window-limit",
             "the response waited 7 times for the client's receive window",
             "client: do not set SO_RCVBUF",
         ),
         (
             "small_send_buffer.md",
-            "Fires: an upload with six segments in flight, round trip after round trip",
+            "Fires: an upload with six segments in flight, RTT after RTT",
             "small-send-buffer",
             "the request waited 6 times for room in the client's send buffer",
             "Leave the client's send buffer to its kernel",
@@ -64,7 +64,7 @@ def finding(page: str, title: str, detector: str) -> dict[str, object]:
         ),
         (
             "nagle_hold.md",
-            "Fires: head and body of a POST in two writes, 100 ms away",
+            "Fires: head and body of a POST in two writes, over 100 ms",
             "nagle-hold",
             "data of the request waited behind a short segment",
             "on the client's socket",
