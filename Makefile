@@ -1,25 +1,25 @@
-# `make` lists the targets. Everything is installed in $(VENV) and nowhere else.
+# `make` lists the targets. Everything is installed in $(VENV) only.
 VENV ?= .venv
 PYTHON ?= python3
 BIN := $(VENV)/bin
-# What the native core is built from: the installation is older than these, or it is current.
+# Sources of the native core: the installation is stale if one of them is newer.
 SOURCES := setup.cfg pyproject.toml Cargo.toml Cargo.lock \
 	$(shell find tcptrace_http/native reference_sim/native -name '*.rs' -o -name Cargo.toml)
-# The crates that link against Python are tested through Python.
+# Python tests cover the crates that link against Python.
 RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude reference-sim-native --quiet
-# Files of tests that run at a time: no file needs what another one starts.
+# Number of test files that run concurrently: test files are independent.
 TEST_WORKERS := 2
 # One folder per level: facts, inferences, judgements, presentation.
 QUICK_TESTS := tests/unit tests/waits tests/detectors tests/check tests/cli
-# Seconds for each fuzz target, and where new inputs go: the corpora in tests/fuzz are kept small.
+# Seconds per fuzz target, and the folder of new inputs: the corpora in tests/fuzz stay small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
 FUZZ_FOUND := target/fuzz-corpus
-# Programs that the tests compare with or start, by their Debian packages (package:program where they differ).
+# Programs that the tests run, by their Debian packages (package:program if they differ).
 TOOLS := tshark tcptrace tcpdump nginx apache2 lighttpd haproxy caddy openssl curl iproute2:ip procps:sysctl ethtool zstd ns2:ns nghttp2-client:nghttp nghttp2-server:nghttpd chromium xvfb:Xvfb \
 	xplot-xplot.org:xplot.org x11-apps:xwd zsh fish valgrind
 AS_ROOT := $(if $(filter 0,$(shell id -u)),,sudo)
-# A folder with more captures (public/ and kernel/), see CONTRIBUTING.md.
+# Folder with additional captures (public/ and kernel/), see CONTRIBUTING.md.
 export TCPTRACE_HTTP_CAPTURES
 
 .DEFAULT_GOAL := help
@@ -28,22 +28,22 @@ export TCPTRACE_HTTP_CAPTURES
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-# Editable: the native core is built into the clone, so that Python in the clone imports what is installed.
+# Editable: the native core is built into the clone, so that Python in the clone imports the installed core.
 $(VENV)/.installed: $(SOURCES)
 	@$(PYTHON) -m venv $(VENV)
 	@.ci/install $(BIN)/pip
 	@touch $@
 
-# The package is there: its extras bring their libraries alone.
+# The package is installed: the extras only add their libraries.
 $(VENV)/.tested: $(VENV)/.installed
 	$(BIN)/pip install --disable-pip-version-check 'tcptrace-http[test,lint,docs]'
 	@touch $@
 
 build: $(VENV)/.installed ## install the package in .venv, and the native core in the clone
 
-development: $(VENV)/.tested ## the same, with the tools of tests and linters
+development: $(VENV)/.tested ## build, and install the tools of tests and linters
 
-tools: ## install from Debian what the tests compare with, where it is missing
+tools: ## install missing reference programs of the tests from Debian
 	@missing=; for tool in $(TOOLS); do \
 		command -v $${tool#*:} >/dev/null || missing="$$missing $${tool%:*}"; done; \
 	if [ -n "$$missing" ]; then \
@@ -51,21 +51,21 @@ tools: ## install from Debian what the tests compare with, where it is missing
 		$(AS_ROOT) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing; \
 	fi
 
-test: development tools ## the tests of every day: Rust, then Python
+test: development tools ## run the everyday tests: Rust, then Python
 	$(RUST_TESTS)
 	$(BIN)/pytest --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow"
 
-test-all: development tools ## every test, the slow ones too
+test-all: development tools ## run every test, including slow tests
 	$(RUST_TESTS)
 	$(BIN)/pytest
 
-# What a change breaks most often, in under three minutes once Rust is compiled; needs nothing from Debian.
-check: lint quick-test ## the linters and a quick part of the tests, for before a commit
+# The most frequent failures, in under three minutes after the Rust build; needs no Debian packages.
+check: lint quick-test ## run the linters and a quick part of the tests, before a commit
 
-quick-test: development ## the quick part
+quick-test: development ## run the quick part of the tests
 	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS)
 
-lint: development ## ruff, mypy --strict, rustfmt, clippy, generated files
+lint: development ## run ruff, mypy --strict, rustfmt and clippy, and check generated files
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
@@ -80,13 +80,13 @@ fmt: development ## format Python and Rust
 	$(BIN)/ruff format .
 	cargo fmt --all
 
-gen: development ## write the generated files anew
+gen: development ## rewrite the generated files
 	$(BIN)/python tests/generate/rows.py
 	$(BIN)/python tests/generate/catalogue.py
 	$(BIN)/python tests/generate/readme.py
 	$(BIN)/python tests/generate/documentation.py
 
-notebooks: development ## run the notebooks and store what they show
+notebooks: development ## run the notebooks and store their outputs
 	$(BIN)/python -m tests.notebooks.execution
 
 wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust
@@ -95,23 +95,23 @@ wheel: ## build the wheel and the sdist in dist/, audit them, and run the first 
 first-commands: ## run the README's commands, as printed, on a fresh clone
 	.ci/first-commands
 
-docs: development ## the documentation site, in build/docs
+docs: development ## build the documentation site in build/docs
 	$(BIN)/python -m sphinx -W --keep-going -q -b dirhtml docs build/docs
 	@echo "read it: $(BIN)/python -m http.server --directory build/docs"
 
-# An editable installation starts slower than the one that users have.
-bench: ## speed and memory against tcptrace, tshark and Zeek
+# An editable installation starts slower than a user's.
+bench: ## compare speed and memory with tcptrace, tshark and Zeek
 	$(PYTHON) -m venv .venv-bench
 	.venv-bench/bin/pip install --quiet --disable-pip-version-check .
 	.venv-bench/bin/python tests/bench/bench.py
 
-bench-simulator: development tools ## CPU time of the simulator against ns-2
+bench-simulator: development tools ## compare the simulator's CPU time with ns-2's
 	$(BIN)/python tests/bench/bench_simulator.py
 
-bench-whatif: build ## time of whatif with all fixes and strategies on a page of 50 objects
+bench-whatif: build ## measure whatif with all fixes and strategies on a page of 50 objects
 	$(BIN)/python tests/bench/bench_whatif.py
 
-fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
+fuzz: ## run each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 	command -v cargo-fuzz >/dev/null || cargo install --locked cargo-fuzz
 	for target in $(FUZZ_TARGETS); do \
 		mkdir -p $(FUZZ_FOUND)/$$target && \
@@ -119,10 +119,10 @@ fuzz: ## each fuzz target for FUZZ_SECONDS (needs a nightly Rust)
 			-max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=1024 -timeout=10 -dict=tests/fuzz/http.dict || exit 1; \
 	done
 
-properties: development ## the property tests with many more examples, and new ones each time
+properties: development ## run the property tests with many more, always new examples
 	$(BIN)/pytest tests/properties --hypothesis-profile=fuzz
 
-clean: ## remove what was built
+clean: ## remove build products
 	rm -rf $(VENV) .venv-bench .venv-wheel build dist target .mypy_cache .ruff_cache .pytest_cache .hypothesis *.egg-info
 	find tcptrace_http reference_sim -name '*.so' -delete
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
