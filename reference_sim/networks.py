@@ -52,10 +52,10 @@ def path(  # noqa: PLR0913 -- the properties of a path
     about: str = "",
     source: str = "",
 ) -> Network:
-    """Return a network of two hosts, ``client`` and ``server``, joined by one link. Losses are towards the
-    client.
+    """Return a network of two hosts, ``client`` and ``server``, joined by one link.
 
-    ``rate`` is in bits per second (None: no serialization time). ``delay`` is the one-way propagation delay.
+    Losses affect packets to the client. ``rate`` is in bits per second (None: no serialization time).
+    ``delay`` is the one-way propagation delay.
     """
     there, back = duplex("client", "server", rate=rate, delay=delay, queue=queue)
     return Network(

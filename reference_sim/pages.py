@@ -131,7 +131,7 @@ def _kib(count: int, low: int, high: int) -> tuple[int, ...]:
 
 
 def _frames() -> tuple[Object, ...]:
-    """The frame set is the first, small part; the large part links to the images."""
+    """Return the frame set is the first, small part; the large part links to the images."""
     first, *small = _kib(4, 1, 2)
     frames = [_html(f"/frame{number}.html", size) for number, size in enumerate(small, start=1)]
     frames += [_html("/frame4.html", 7 * _KIB), _html("/frame5.html", 83 * _KIB)]

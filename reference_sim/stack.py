@@ -227,7 +227,8 @@ class Stack:
     #: Selective acknowledgments (RFC 2018, RFC 6675).
     sack: bool = False
     receive_buffer: Size
-    #: The receive buffer is the most that the window grows to, with what is read per round trip (Linux).
+    #: The receive window grows by autotuning with the data read per RTT, at most to the receive buffer
+    #: (Linux).
     receive_autotuning: bool = False
     #: Send buffer: limit on data written but not acknowledged. A writer waits for free space.
     send_buffer: Size
@@ -250,7 +251,7 @@ class Stack:
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart
-    #: After an idle period the window is at most so many segments; None: as ``idle_restart`` leaves it.
+    #: Maximum window after an idle period, in segments; None: as ``idle_restart`` leaves it.
     restart_cap_segments: int | None = None
     #: New data is paced at a multiple of cwnd per RTT (Linux with fq).
     rate_pacing: bool = False
@@ -274,12 +275,12 @@ class Stack:
     fin_on_bare_acks: bool = False
     #: T/TCP: the SYN may carry data and FIN once the server is known (RFC 1644).
     accelerated_open: bool = False
-    #: TCP Fast Open: the first data rides on the SYN to a server that gave a cookie (RFC 7413).
+    #: TCP Fast Open: the SYN carries the first data to a server that gave a cookie (RFC 7413).
     fast_open: bool = False
     sharing: Sharing = Sharing.NONE
-    #: A cached window is halved for each round trip that passed since (Eggert 1999, section 7.4).
+    #: A cached window is halved per elapsed RTT (Eggert 1999, section 7.4).
     ages_shared_state: bool = False
-    #: E-TCP: a single packet that ACKs skip may wait for a delayed ACK, and is no sign of a loss (TCP-INT).
+    #: E-TCP: a single packet skipped by ACKs may wait for a delayed ACK, and indicates no loss (TCP-INT).
     expects_delayed_acks: bool = False
     #: TIME-WAIT duration of the end that closed first.
     time_wait: Duration

@@ -108,7 +108,10 @@ def clean_exchange(exchanges: int = 1, **of_connection: object) -> list[Record]:
 
 
 def stalled_exchange(stall: int = 180 * MILLISECOND, *, fields: bytes = b"") -> list[Record]:
-    """Headers (with ``fields``) in a short first segment. The body waits for the client's delayed ACK of them."""
+    """Return a response whose headers (with ``fields``) form a short first segment.
+
+    The body waits for their delayed ACK.
+    """
     connection = Connection()
     connection.open()
     body = b"x" * 1000

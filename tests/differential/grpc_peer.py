@@ -1,6 +1,6 @@
-"""A gRPC server and client in one process: unary calls, a server's stream, a call that fails.
+"""gRPC server and client in one process: unary calls, a server stream, a failing call.
 
-``python grpc_peer.py ADDRESS`` makes the calls of :data:`CALLS` over one connection in clear text.
+``python grpc_peer.py ADDRESS`` makes the calls of :data:`CALLS` over one cleartext connection.
 """
 
 import sys

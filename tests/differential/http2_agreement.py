@@ -1,4 +1,4 @@
-"""HTTP/2 as both this project and tshark read it: frames by type, and each stream's request, status and bytes.
+"""Comparison of HTTP/2 with tshark: frames by type, and each stream's request, status and bytes.
 
 ``python -m tests.differential.http2_agreement CAPTURE... [--keys FILE] [--port N]...`` lists the differences in
 other captures. Streams without a header block, and flows without a frame, have no row on either side.
@@ -39,7 +39,7 @@ def their_frame_types(found: Sequence[Frame]) -> dict[int, dict[str, int]]:
 def our_streams(analysis: tcptrace_http.Analysis) -> dict[tuple[int, int], Stream]:
     """Return each stream by flow and number."""
     return {
-        # Of a request by Upgrade no frame has a body.
+        # A request by Upgrade has no DATA frame.
         (row["flow"], row["stream"]): Stream(
             row["method"],
             row["target"],

@@ -1,4 +1,4 @@
-"""HTTP/2 of widespread peers is what tshark reads: HAProxy, Caddy (Go's net/http), Chromium, gRPC of Python."""
+"""HTTP/2 of widespread peers against tshark: HAProxy, Caddy (Go's net/http), Chromium, Python's gRPC."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ TARGETS: Final = ("/page.html", *(f"/{number}.svg" for number in range(IMAGES)),
 
 
 def nghttp(url: str) -> None:
-    """Fetch the page and its images at once, in clear text."""
+    """Fetch the page and its images at once, in cleartext."""
     urls = [f"{url}{target}" for target in TARGETS]
     subprocess.run(["nghttp", "--null-out", *urls], check=True, capture_output=True)
 

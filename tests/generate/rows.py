@@ -1,7 +1,7 @@
-"""Writes ``trace-model/src/rows.rs`` from ``tcptrace_http/schema``; ``--check`` only compares.
+"""Generator of ``trace-model/src/rows.rs`` from ``tcptrace_http/schema``; ``--check`` only compares.
 
-The file declares the tables; the macros of ``trace-model/src/table.rs`` make them. Run by ``make gen`` and, with
-``--check``, by ``make lint``.
+The file declares the tables; the macros of ``trace-model/src/table.rs`` expand them. ``make gen`` runs the
+generator; ``make lint`` runs it with ``--check``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = ROOT / "tcptrace_http/native/trace-model/src/rows.rs"
 
-#: Kinds of columns whose names in Rust are others than the schema's.
+#: Column kinds whose Rust names differ from the schema's.
 KINDS = {
     "time": "Time",
     "duration": "Duration",
@@ -58,7 +58,7 @@ def quoted(text: str) -> str:
 
 
 def words(dtype: str) -> Iterator[str]:
-    """The enumeration of a column's words."""
+    """Yield the enumeration of a column's words."""
     meanings = schema.enum_meanings(dtype)
     yield ""
     yield f"words! {{ {enum_type(dtype)} {{"
@@ -69,7 +69,7 @@ def words(dtype: str) -> Iterator[str]:
 
 
 def declared(columns: Iterable[schema.Column], prefix: str = "") -> Iterator[str]:
-    """A line per column: name, kind, name in JSON, meaning."""
+    """Yield one line per column: name, kind, JSON name, meaning."""
     for column in columns:
         is_enum = column.dtype.startswith("enum:")
         kind = enum_type(column.dtype) if is_enum else KINDS.get(column.dtype, column.dtype)
@@ -79,7 +79,7 @@ def declared(columns: Iterable[schema.Column], prefix: str = "") -> Iterator[str
 
 
 def tables(table: schema.Table) -> Iterator[str]:
-    """The table, and one of its statistics, which are optional."""
+    """Yield the table, and the declaration of its optional statistics."""
     always = [column for column in table.columns if not (column.is_statistic or column.is_added)]
     row = camel(singular(table.name))
     names = f"{row}Row, {camel(table.name)}Table"

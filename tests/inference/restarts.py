@@ -33,7 +33,7 @@ _MORE_VISITS: Final = (1, 3)
 
 
 def random_session(seed: int) -> tuple[Scenario, str]:
-    """A page that is visited again on the same connection after idle times, and the server's policy."""
+    """Return a page with revisits on the same connection after idle periods, and the server's policy."""
     draw = random.Random(seed)
     where = random_path(draw, _RATE, _DELAY_MS)
     policy = draw.choice(POLICIES)

@@ -1,6 +1,7 @@
-"""Sessions of random scenarios, captured at both ends, and how often a figure is inferred from them.
+"""Sessions of random scenarios, captured at both ends, and the success rate of an inferred figure.
 
-The commands of :mod:`tests.inference.restarts` and :mod:`tests.inference.shared` print this for one figure each.
+The commands of :mod:`tests.inference.restarts` and :mod:`tests.inference.shared` print the rate for one
+figure each.
 """
 
 from __future__ import annotations
@@ -27,12 +28,12 @@ _SECOND: Final = 10**9
 
 
 def random_path(draw: random.Random, rate: tuple[int, int], delay_ms: tuple[int, int]) -> Network:
-    """A path of random rate and delay within these bounds."""
+    """Return a path of random rate and delay within these bounds."""
     return path("random", rate=draw.randint(*rate), delay=draw.randint(*delay_ms) * MS)
 
 
 def captured_at_both_ends(scenario: Scenario, draw: random.Random) -> Scenario:
-    """The scenario with taps at both ends, whose browser starts within the first second."""
+    """Return the scenario with taps at both ends, whose browser starts within the first second."""
     (browser,) = scenario.browsers
     return replace(
         scenario,
@@ -53,7 +54,7 @@ def judgements(
 
 
 def print_judgements(about: str, session: Callable[[int], tuple[Scenario, str]], figure: str) -> None:
-    """Print each wrong judgement, and how many there are of each kind, for the seeds of the command line."""
+    """Print each wrong judgement, and the count of each kind, for the seeds of the command line."""
     parser = argparse.ArgumentParser(description=about)
     parser.add_argument("--sessions", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,4 +1,4 @@
-"""Files by FTP are retold by a scenario that was inferred from their capture."""
+"""FTP files, reproduced by a scenario inferred from their capture."""
 
 from dataclasses import replace
 
@@ -14,7 +14,8 @@ from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import NEEDED_TABLES, infer_files
 from tcptrace_http.inference.report import as_toml
 
-#: Of the time of all files, how far the data of the nearest run is off: rounding of path and rate, and timers.
+#: Maximum error of the nearest run's data times, relative to the duration of all files: rounding of path and
+#: rate, and timers.
 NEAR = 0.006
 
 

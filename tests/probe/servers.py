@@ -158,7 +158,7 @@ def lighttpd(folder: Path, *, http: str = "") -> Iterator[str]:
 
 @contextmanager
 def haproxy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tuple[str, str]]:
-    """Start HAProxy before a server; yield the beginnings of its URLs for HTTP/2 in clear text and in TLS."""
+    """Start HAProxy in front of a server; yield its base URLs for HTTP/2 in cleartext and in TLS."""
     pem = folder / "haproxy.pem"
     pem.write_text(certificate.public.read_text() + certificate.key.read_text())
     clear, secure = free_port(), free_port()
@@ -171,7 +171,7 @@ def haproxy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[t
 
 @contextmanager
 def caddy(folder: Path, upstream: str, certificate: Certificate) -> Iterator[tuple[str, str]]:
-    """Start Caddy before a server, as :func:`haproxy` does."""
+    """Start Caddy in front of a server, as :func:`haproxy` does."""
     clear, secure = free_port(), free_port()
     path = folder / "Caddyfile"
     words = {"clear": clear, "secure": secure, "public": certificate.public, "key": certificate.key}

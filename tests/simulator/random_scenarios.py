@@ -60,7 +60,7 @@ _PAGE_BYTES_MAX: Final = 150_000
 _GAPS_NS: Final = (1100 * _MS, 1500 * _MS)
 #: Stacks that only work with their own kind: no MSS option, or state shared between both ends.
 _ALIKE: Final = ("tahoe-ns", "fulltcp-ns", "reno-ns", "ttcp", "rwbp")
-#: The stacks that are drawn: later rows would change what a seed draws.
+#: Stacks to choose from: additional rows would change the choices of a seed.
 _LATER: Final = ("linux-6-", "reno-decay-capped", "etcp-fair-aged", "etcp-fair-delayed-acks")
 _ROWS: Final = {name: preset for name, preset in PRESETS.items() if not name.startswith(_LATER)}
 _KB: Final = 1024

@@ -69,7 +69,7 @@ def test_hystart_plus_plus_loses_less_than_half_of_what_slow_start_does():
 
 
 def segments(run, connection=None):
-    """Of each segment: milliseconds from the SYN, sender, flags, payload, acknowledged, right edge offered."""
+    """Return per segment: milliseconds from the SYN, sender, flags, payload, ACK, offered right edge."""
     rows = run.truth.packets.sort("sent", maintain_order=True)
     if connection is not None:
         rows = rows.filter(pl.col("connection") == connection)
@@ -87,9 +87,9 @@ def transfers(stack, *sizes, rate=None, strategy="http10-serial"):
     return simulate(retrieval(strategy=strategy, page=page, network=network, client_stack=stack))
 
 
-#: Linux 6.18, CUBIC, net.ipv4.tcp_fastopen 3, a client that has the server's cookie, over a link of 50 ms without
-#: a rate: milliseconds from the SYN to each segment up to the first flight, its sender and its payload; the
-#: request of 100 bytes rides on the SYN.
+#: Linux 6.18, CUBIC, net.ipv4.tcp_fastopen 3, a client with the server's cookie, over a 50 ms link without a
+#: rate. Per segment up to the first flight: milliseconds from the SYN, sender and payload. The SYN carries
+#: the request of 100 bytes.
 KERNEL_FAST_OPEN = [
     (0.0, "client", 100),
     (50.3, "server", 0),
@@ -119,13 +119,13 @@ def test_a_fast_open_saves_a_round_trip_of_each_further_connection():
     assert duration("linux-6") - duration("linux-6-fast-open") == pytest.approx(200.0)
 
 
-#: Linux 6.18 over a link of 20 Mb/s and 50 ms, 3 MB, CUBIC: the right edge that the client had offered at the end
-#: of each of the first eight round trips after the handshake; the median of four runs.
+#: Linux 6.18 over a link of 20 Mb/s and 50 ms, 3 MB, CUBIC. Right edge offered by the client at the end of
+#: each of the first eight RTTs after the handshake; median of four runs.
 KERNEL_EDGES = [64_513, 95_377, 124_337, 271_345, 522_354, 1_128_529, 1_766_137, 2_429_137]
 
 
 def edges(stack, size):
-    """The right edge offered by the end of each 100 ms after the handshake's."""
+    """Return the right edge offered by the end of each 100 ms after the handshake's."""
     rows = segments(transfers(stack, size, rate=20_000_000, strategy="http11"))
     offers = [(at, edge) for at, side, flags, _, _, edge in rows if side == "client" and not flags & SYN]
     return [max(edge for at, edge in offers if at < 100 * number) for number in range(2, 2 + len(KERNEL_EDGES))]

@@ -89,7 +89,7 @@ class Flow:
         return [packet for packet in self.sent(by_client=by_client) if packet.payload_bytes]
 
     def handshake_ms(self) -> float | None:
-        """Time from SYN to SYN-ACK plus time to the client's ACK: independent of the capture point."""
+        """Return time from SYN to SYN-ACK plus time to the client's ACK: independent of the capture point."""
         syns = [packet for packet in self.packets if packet.has(SYN)]
         if len(syns) != 2:
             return None

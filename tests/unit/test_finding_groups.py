@@ -12,9 +12,7 @@ MS = 1_000_000
 
 
 def findings(*rows: tuple[str, str, int | None, int, int]) -> pl.DataFrame:
-    """Return findings: detector, severity, transaction, lost milliseconds, milliseconds shared with another
-    finding.
-    """
+    """Return findings: detector, severity, transaction, lost milliseconds, shared milliseconds."""
     schema = polars_schema(TABLES["findings"])
     made = [
         {

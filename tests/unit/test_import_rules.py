@@ -225,7 +225,7 @@ LAZY = {
     "tcptrace_http.what_if",
     "reference_sim",
 }
-#: Packages of which two modules import each other; no other may.
+#: Packages with mutual imports of two modules; no other may have them.
 WITH_CIRCLES = {"difference", "inference"}
 MODULES = sorted(path for path in (REPOSITORY / PACKAGE).rglob("*.py") if "native" not in path.parts)
 
@@ -253,7 +253,7 @@ def module_name(path: Path) -> str:
 
 
 def modules_imported(path: Path) -> set[str]:
-    """The modules of the package that a module imports, itself left out."""
+    """Return the modules of the package that a module imports, without itself."""
     names = set(imports(ast.parse(path.read_text())))
     known = {module_name(module) for module in MODULES}
     return {name if name in known else name.rpartition(".")[0] for name in names} - {module_name(path)}
@@ -273,7 +273,7 @@ def test_module_uses_only_the_packages_confined_to_it(path):
 
 @pytest.mark.parametrize("part", sorted({part_of(path) for path in MODULES} - WITH_CIRCLES))
 def test_no_modules_of_a_package_import_each_other_in_a_circle(part):
-    """Those that a function imports where it needs them count too."""
+    """Check that imports inside functions count, too."""
     of_part = {module_name(path): path for path in MODULES if part_of(path) == part}
     order = TopologicalSorter({name: modules_imported(path) & of_part.keys() for name, path in of_part.items()})
     order.prepare()

@@ -1,4 +1,4 @@
-"""What a run imports: start-up time is a promise, and one careless import breaks it."""
+"""Imports of a run: start-up time is a promise, and one careless import breaks it."""
 
 import subprocess
 import sys

@@ -1,7 +1,7 @@
-"""A page of nginx as measured by each protocol, and as predicted from its capture by HTTP/1.1.
+"""Page of nginx measured by each protocol, and predicted from its HTTP/1.1 capture.
 
-``python -m tests.whatif.real_pages [--retrievals N] [--seed N]`` prints a table over two round trips, with and
-without loss. It needs root, for network namespaces and TUN devices. Run it on an idle machine, or as
+``python -m tests.whatif.real_pages [--retrievals N] [--seed N]`` prints a table for two RTTs, with and
+without loss. The program needs root, for network namespaces and TUN devices. Run it on an idle machine, or as
 ``chrt --fifo 5 python -m ...``: the link is a process.
 """
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
 
 __all__ = ["IMAGES", "PORTS", "STRATEGIES", "measured", "took"]
 
-#: Bytes of each image: from 2 to 40 kB, in no order.
+#: Bytes of each image: from 2 to 40 kB, unordered.
 IMAGES: Final = [round(2000 * 20 ** (7 * number % 20 / 19)) for number in range(20)]
 PORTS: Final = {"h1": 80, "pipelined": 80, "h2": 8080}
-#: The strategy that predicts each measured retrieval.
+#: Strategy that predicts each measured retrieval.
 STRATEGIES: Final = {"h1": "http11", "pipelined": "http11-pipelined", "h2": "http2"}
 ROUND_TRIPS: Final = (0.02, 0.1)
 LOSSES: Final = (0.0, 0.01)
-#: Simulations of each lossy retrieval: each draws other losses.
+#: Simulations of each lossy retrieval, each with different losses.
 DRAWS: Final = 20
 
 
@@ -84,7 +84,7 @@ def took(analysis: Analysis) -> float:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One cell of the table: medians in nanoseconds."""
+    """Cell of the table: medians in nanoseconds."""
 
     round_trip: float
     loss: float

@@ -1,4 +1,4 @@
-"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment a claim, B1 on of ``claims.toml``."""
+"""Bhalekar, "Content Delivery Acceleration" (2003): one experiment per claim, from B1 on, of ``claims.toml``."""
 
 from __future__ import annotations
 

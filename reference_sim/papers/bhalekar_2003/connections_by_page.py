@@ -1,4 +1,4 @@
-"""B16 and B17: how many connections for which page (section 4.1), and for which customer (section 4.7)."""
+"""B16 and B17: the number of connections by page (section 4.1) and by customer (section 4.7)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["ADAPTIVE_CONNECTIONS", "SERVICE_PLANS", "adaptive"]
 
 _MORE: Final = (1.0, inf)
-#: One connection with a large window; a connection for each object with a small one (section 4.2.2).
+#: One connection with a large window; one connection per object with a small window (section 4.2.2).
 _ONE: Final = "exactconn"
 _MANY: Final = "maxconn"
 #: "Plain HTML, or has a single large image"; "several moderate-sized elements"; the extremes of section 4.2.2.
@@ -32,7 +32,7 @@ _QUICK_SEVERAL: Final = ("bhalekar-5-medium", "fifty-small")
 
 
 def adaptive(page: str) -> str:
-    """The strategy for a page: one connection unless it has more than one embedded object."""
+    """Return the strategy for a page: one connection unless the page has several embedded objects."""
     return _MANY if len(page_named(page).objects) > 2 else _ONE  # noqa: PLR2004 -- the document is an object
 
 
@@ -66,7 +66,7 @@ def _judge_pages(results: Results) -> Judgement:
     )
 
 
-#: What a plan allows: existing access, and more ("gold", "platinum"). The page has 25 objects.
+#: Connections of each service plan: existing access, and more ("gold", "platinum"). The page has 25 objects.
 _PLANS: Final = (4, 8, 16)
 _BEYOND: Final = (26, 52)
 _PLAN_PAGE: Final = "bhalekar-25-medium"
@@ -111,7 +111,7 @@ def _judge_plans(results: Results) -> Judgement:
 
 
 def _ordered(what: str, ours: float) -> Comparison:
-    """A ratio that is above one."""
+    """Return the comparison of a ratio that must exceed one."""
     return Comparison(
         what=what, unit="ratio", published=_MORE, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0
     )

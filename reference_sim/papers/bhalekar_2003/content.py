@@ -1,7 +1,8 @@
-"""B13 and B14: what is sent of documents that are alike, and what else can be compressed.
+"""B13 and B14: deltas between similar documents, and further compression.
 
 Section 3.5.1: deltas between addresses with the same prefix. Section 7.2.1: templates of dynamic documents.
-Section 3.3: compression by modems, and of heads. Texts are measured; what compressed heads spare is simulated.
+Section 3.3: compression by modems, and of heads. Texts are measured; the savings of compressed heads are
+simulated.
 """
 
 from __future__ import annotations
@@ -30,11 +31,11 @@ __all__ = ["ALIKE", "HEADS_AND_MODEMS", "answer_bytes", "head_bytes", "modem_byt
 
 _MORE: Final = (1.0, inf)
 _PAGE: Final = "espn"
-#: As gzip's own: smallest rather than fastest.
+#: As in gzip: smallest size, not highest speed.
 _LEVEL: Final = 9
-#: V.42bis looks back no further than its dictionary: blocks of so many bytes stand for it.
+#: Block size that models V.42bis, which looks back no further than its dictionary.
 _BLOCKS: Final = (512, 1024, 2048)
-#: "Useful": a delta is less than half of what it is made of (section 3.5.2).
+#: "Useful": a delta is less than half of its source (section 3.5.2).
 _HALF: Final = 0.5
 _STRATEGIES: Final = ("http11", "http11-pipelined")
 _PLAIN: Final = "heads as they are"
@@ -43,7 +44,7 @@ _SMALL: Final = "heads compressed"
 
 @cache
 def answer_bytes() -> Mapping[str, int]:
-    """Bytes of the answers after the first one, by how they are sent."""
+    """Return the bytes of the responses after the first, by encoding."""
     first, *others = answers()
     return {
         "whole": sum(len(one.document) for one in others),
@@ -57,7 +58,7 @@ def answer_bytes() -> Mapping[str, int]:
 
 @cache
 def modem_bytes(block: int) -> tuple[int, int, int]:
-    """Of the corpus's documents: bytes, bytes after a modem with such blocks, bytes by gzip."""
+    """Return the bytes of the corpus's documents: original, after a modem with these blocks, by gzip."""
     documents = [version.old.encode() for version in corpus()]
     modem = sum(
         min(len(zlib.compress(part, _LEVEL)), len(part))
@@ -69,7 +70,7 @@ def modem_bytes(block: int) -> tuple[int, int, int]:
 
 @cache
 def head_bytes() -> tuple[int, int, int]:
-    """Of the heads of a page: bytes, bytes of each compressed alone, bytes of all as one stream."""
+    """Return the bytes of a page's heads: original, compressed one by one, and as one stream."""
     texts = [head.encode() for head in heads(len(page_named(_PAGE).objects))]
     stream = zlib.compressobj(_LEVEL)
     as_one = sum(len(stream.compress(text) + stream.flush(zlib.Z_SYNC_FLUSH)) for text in texts)
@@ -114,7 +115,7 @@ def _judge_alike(results: Results) -> Judgement:
 
 
 def _with_heads(page: Page, head: int) -> Page:
-    """The page with heads of so many bytes in the sizes of its objects."""
+    """Return the page with heads of this size included in its object sizes."""
     parts = (replace(part, size=Constant(value=round(expected(part.size)) + head)) for part in page.objects)
     return page.with_objects(tuple(parts), name=f"{page.name}, heads of {head} B")
 

@@ -30,7 +30,7 @@ _PAGES: Final = 8
 _WIDTH: Final = 100
 #: A paragraph of at least this many characters is a story.
 _PROSE: Final = 300
-#: Answers of one address with other queries, each with so few stories: assumed.
+#: Responses per address with different queries, and stories per response: assumed.
 _ANSWERS: Final = 20
 _STORIES_OF_AN_ANSWER: Final = 3
 #: Share of a news page's stories that are new at the next visit: a quarter, assumed. The other stories move
@@ -76,26 +76,26 @@ def corpus(*, seed: int = 1) -> Iterator[Version]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Answer:
-    """A document that is made for a query, and what of it is not the template's."""
+    """Document generated for a query, and its parts outside the template."""
 
     document: str
     dynamic: str
 
 
 def answers(*, seed: int = 1) -> Iterator[Answer]:
-    """Documents whose addresses differ in the query alone: one frame, other stories."""
+    """Yield documents whose addresses differ only in the query: the same frame, different stories."""
     random = Random(seed)  # noqa: S311 -- a model, no secret
     chosen = random.sample(_stories(), _ANSWERS * _STORIES_OF_AN_ANSWER)
     for number in range(_ANSWERS):
         first = number * _STORIES_OF_AN_ANSWER
         stories = chosen[first : first + _STORIES_OF_AN_ANSWER]
-        # The template has the markup: of the frame the date and the advert change, of the rest all text.
+        # The template has the markup. Date and advert change in the frame; all text changes in the rest.
         changing = [line for line in _document(0, number, ()).splitlines() if "date" in line or "adverts" in line]
         yield Answer(document=_document(0, number, stories), dynamic="\n".join([*changing, *stories]) + "\n")
 
 
 def heads(count: int) -> Iterator[str]:
-    """Heads of the responses of a page with its images, as Apache 1.3 writes them."""
+    """Yield the response heads of a page with its images, in Apache 1.3's format."""
     for number in range(count):
         kind, name = ("text/html", "index.html") if number == 0 else ("image/gif", f"{number}.gif")
         size = 50_000 if number == 0 else 500 + 137 * number

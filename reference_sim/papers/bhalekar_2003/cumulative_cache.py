@@ -59,7 +59,7 @@ _SERVER_S: Final = (3.0, 4.5)
 #: Hits by the user's own repetition, and hits with ten users.
 _CUT: Final = (0.40, 0.79)
 
-#: Pipelined, on a connection that stays open.
+#: Pipelined, on a persistent connection.
 KEPT: Final = Strategy(
     name="pipelined-and-kept",
     about="",
@@ -71,7 +71,7 @@ KEPT: Final = Strategy(
 
 
 def kept_open(page: Page) -> Plan:
-    """The plan of a page whose connection stays open for the next visit."""
+    """Return the page's plan, with a connection that stays open for the next visit."""
     return replace(plan_of(KEPT, page), keeps_connections=True)
 
 
@@ -91,7 +91,7 @@ _PAGES: Final[Mapping[str, Page]] = {"all in one": _ALL_IN_ONE, "50 objects": pa
 
 
 def lan() -> Scenario:
-    """From the cumulative cache on the users' Ethernet."""
+    """Return the page from the cumulative cache on the users' Ethernet."""
     cached = replace(_TWICE, place=Place.CACHE)
     return retrieval(strategy=cached, page=_ALL_IN_ONE, network=hybrid(), client_stack=RENO, record=Record())
 
@@ -115,7 +115,7 @@ def _hub() -> Scenario:
 
 
 def visits(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds of the visit with a new connection, and of the one on an open connection."""
+    """Return seconds of the visit with a new connection, and of the visit on an open connection."""
     rows = simulation.truth.retrievals
     own = rows.filter(rows["client"] == 0)
     new, again = seconds(own["end"] - own["start"])

@@ -1,4 +1,4 @@
-"""B15: deltas made beforehand and propagated to proxies (section 7.2.2)."""
+"""B15: deltas computed in advance and propagated to proxies (section 7.2.2)."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ __all__ = ["DELTA_PLACES"]
 _PAGE: Final = "espn"
 _MORE: Final = (1.0, inf)
 _PIPELINED: Final = named_strategy("http11-pipelined")
-#: Where deltas are, from the farthest, and how they are made; a node of the network.
+#: Places of deltas, the farthest first, with the computation of the delta and the network node.
 _PLACES: Final[Mapping[str, tuple[str, Callable[[Page], tuple[Page, ...]]]]] = {
     "server, when it is asked": ("server", delta_encoding),
     "server, beforehand": ("server", precreated_delta),
     "proxy at the hub": ("hub", precreated_delta),
-    # The satellite terminal, behind which the users' LAN is (section 5.3).
+    # Satellite terminal in front of the users' LAN (section 5.3).
     "proxy on the LAN": ("client", precreated_delta),
 }
 
 
 def _changed(page: Page, revisit: Callable[[Page], tuple[Page, ...]]) -> tuple[Page, ...]:
-    """The second visit alone: what a client needs that has the earlier version, then what a new one needs."""
+    """Return the second visit alone: for a client with the earlier version, then for a new client."""
     return revisit(page)[-1], page
 
 
@@ -55,7 +55,7 @@ def _scenario(node: str, revisit: Callable[[Page], tuple[Page, ...]]) -> Scenari
 
 
 def _visits(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds of a client with the earlier version, and of a new one."""
+    """Return seconds of a client with the earlier version, and of a new client."""
     rows = simulation.truth.retrievals
     known, new = seconds(rows["end"] - rows["start"])
     return {"known_s": known, "new_s": new}

@@ -47,7 +47,7 @@ class Office:
     #: Capacity of the cumulative cache with LRU replacement; None: unlimited ("benefits [...] are directly
     #: proportional to the cache size", 5.6).
     capacity: int | None = None
-    #: "It begins to refill the moment people start browsing in the morning" (5.3): hours of a day's work.
+    #: "It begins to refill the moment people start browsing in the morning" (5.3): hours of a working day.
     hours: float = 8.0
 
 
@@ -58,7 +58,7 @@ class Request:
     user: int
     document: Hashable
     version: int
-    #: Of work since the start.
+    #: Working time since the start.
     hour: float = 0.0
 
 
@@ -129,7 +129,7 @@ def tallied(
     is_cumulative: bool = True,
     flush_hours: float = inf,
 ) -> Tally:
-    """Where these requests are answered; without the cumulative cache all that a browser misses is a miss.
+    """Return the sources of the responses; without the cumulative cache, each browser miss is a miss.
 
     The cumulative cache is flushed at each multiple of ``flush_hours``.
     """

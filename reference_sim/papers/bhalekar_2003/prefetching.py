@@ -1,4 +1,4 @@
-"""B11 and B12: a reader's requests before those in advance, and deltas made and fetched in advance (7.2.2)."""
+"""B11 and B12: priority of a reader's requests over prefetching, and prefetched deltas (7.2.2)."""
 
 from __future__ import annotations
 
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
 __all__ = ["PREFETCHED_DELTAS", "PRIORITY"]
 
 _MORE: Final = (1.0, inf)
-#: The page that is read, the one that is fetched in advance, and the one that the reader asks for instead.
+#: The current page, the prefetched page, and the page that the reader requests instead.
 _READ: Final = page_named("bhalekar-5-medium")
 _AHEAD: Final = page_named("bhalekar-10-large")
 _ASKED: Final = page_named("bhalekar-10-medium")
-#: RFC 9218, section 4.1: from the most urgent, 0, to the least, 7.
+#: Urgency by RFC 9218, section 4.1: from 0 (most urgent) to 7.
 _OF_READER: Final = "priority: u=1"
 _IN_ADVANCE: Final = "priority: u=7"
-#: The reader asks as the first object after the document of the page in advance comes in.
+#: The reader sends the request when the first object after the prefetched document arrives.
 _BYTES_AHEAD: Final = 1000
 _ALL: Final = 1000
 _WINDOW: Final = 1 << 30
 
 _NOTHING_AHEAD: Final = "nothing in advance"
-#: What the server writes next.
+#: Write order of the server.
 _ORDERS: Final = {
     "first come, first served": WriteOrder.SEQUENTIAL,
     "in turn": WriteOrder.ROUND_ROBIN,
     "the reader's requests first": WriteOrder.PRIORITY,
 }
 _FIRST: Final = "the reader's requests first"
-#: What is read in advance is late by no more than this for it.
+#: Maximum delay of the requested page by the prefetching.
 _STILL: Final = 0.2
 
 
 def _placed(page: Page, *, under: str, at: int, field: str) -> Iterator[Object]:
-    """The objects of a page as those from a number on of another one."""
+    """Yield the objects of a page, renumbered from this number on."""
     for number, part in enumerate(page.objects):
         yield replace(
             part,
@@ -76,14 +76,14 @@ _ALL_PAGES: Final = _READ.with_objects(
 
 
 def _fetches(first: int, count: int, number: int, after: Complete | Bytes) -> Iterator[Fetch]:
-    """A document, object ``first`` and fetch ``number``, and its objects behind it."""
+    """Yield a document (object ``first``, fetch ``number``) followed by its objects."""
     yield Fetch(objects=(first,), after=after)
     for index in range(first + 1, first + count):
         yield Fetch(objects=(index,), after=Complete(fetch=number))
 
 
 def _with_ahead(page: Page) -> Plan:
-    """The page in advance behind the one that is read; amid it the reader asks for another one."""
+    """Return the current page, then the prefetched page; during that, the reader requests another page."""
     del page
     read = _AHEAD_AT
     fetches = (
@@ -96,7 +96,7 @@ def _with_ahead(page: Page) -> Plan:
 
 
 def _without_ahead(page: Page) -> Plan:
-    """The page that is read, and the one that the reader asks for."""
+    """Return the current page, and the page that the reader requests."""
     del page
     read = _AHEAD_AT
     fetches = (
@@ -108,7 +108,7 @@ def _without_ahead(page: Page) -> Plan:
 
 
 def _asked(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds of the page that the reader asked for, and of the one in advance if there is one."""
+    """Return seconds of the requested page, and of the prefetched page, if any."""
     rows = simulation.truth.transactions
     made = {}
     for name in ("asked", "ahead"):
@@ -167,7 +167,7 @@ _PRIORITY_REMARKS: Final = (
 
 
 def _ordered(what: str, ours: float) -> Comparison:
-    """A ratio that is above one."""
+    """Return the comparison of a ratio that must exceed one."""
     return Comparison(
         what=what, unit="ratio", published=_MORE, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0
     )
@@ -178,14 +178,14 @@ _PLAIN: Final = "http11-pipelined"
 _WHOLE: Final = "prefetch"
 _DELTAS: Final = "prefetch, deltas"
 _SEEDS: Final = 5
-#: Of this mean (exponential), some readers leave a page before a whole one has come in advance.
+#: Mean reading times (exponential), for which some readers leave a page before a whole page is prefetched.
 _READING_S: Final = 5.0
 #: "An almost 100 % reduction in the user's perceived latency, depending on the hit-ratio".
 _NEARLY: Final = 0.1
 
 
 def _deltas_ahead(page: Page) -> tuple[Page, ...]:
-    """The page, in advance the deltas of the next one, which the reader had before, and that one."""
+    """Return the page, the prefetched deltas of the next page (which the reader had before), and the next page."""
     both, asked = named_strategy(_WHOLE).revisit(page)
     count = len(page.objects)
     deltas = precreated_delta(page)[-1].objects
@@ -210,7 +210,7 @@ def _delta_runs(effort: Effort) -> Iterable[Run]:
 
 
 def _spared(results: Results, name: str) -> float:
-    """Of the latency that hits of the prediction could spare, what is spared."""
+    """Return the saved share of the latency that hits of the prediction could save."""
     page_s = results.value(_PLAIN, "first_s")
     predictions = [
         predicted(
@@ -255,5 +255,5 @@ def _judge_deltas(results: Results) -> Judgement:
 
 #: Section 7.2.2, the last paragraph but one.
 PRIORITY: Final = Experiment(claim="B11", runs=_priority_runs, judge=_judge_priority)
-#: Section 7.2.2, both schemes as one.
+#: Section 7.2.2, both schemes combined.
 PREFETCHED_DELTAS: Final = Experiment(claim="B12", runs=_delta_runs, judge=_judge_deltas)

@@ -1,4 +1,4 @@
-"""B18 and B19: a page of the cumulative cache is shown and refreshed; the cache is flushed (5.3, 7.1.2)."""
+"""B18 and B19: the cumulative cache shows and refreshes a page; the cache is flushed (5.3, 7.1.2)."""
 
 from __future__ import annotations
 
@@ -46,18 +46,18 @@ _AT_SERVER: Final = "refreshed: the NOC fetches the newer version"
 
 
 def _validated(page: Page) -> tuple[Page, ...]:
-    """The page as it was cached, and the request whether its document is still good."""
+    """Return the cached page, and the request that validates its document."""
     asked = conditional_get(page)[-1]
     return page, asked.with_objects(asked.objects[:1])
 
 
 def _refreshed(page: Page) -> tuple[Page, ...]:
-    """The page as it was cached, and again with what has changed."""
+    """Return the cached page, and the page again with its changes."""
     return page, partly_changed(page)
 
 
 def _scenario(revisit: Callable[[Page], tuple[Page, ...]], *, at_hub: bool) -> Scenario:
-    """From the terminal over the satellite, by RWBP, to the NOC's cache or through it to the server."""
+    """Return the path from the terminal over the satellite (RWBP), to the NOC's cache or to the server."""
     made = retrieval(
         strategy=replace(KEPT, name=revisit.__name__, revisit=revisit, plan=kept_open),
         page=page_named(_PAGE),
@@ -77,7 +77,7 @@ def _scenario(revisit: Callable[[Page], tuple[Page, ...]], *, at_hub: bool) -> S
 
 
 def _second(simulation: Simulation) -> Mapping[str, float]:
-    """Of the second visit, on an open connection: seconds, and bytes of requests and responses."""
+    """Return seconds and bytes (requests, responses) of the second visit, on an open connection."""
     truth = simulation.truth
     own = truth.retrievals.filter(truth.retrievals["client"] == 0)
     elapsed = seconds(own["end"] - own["start"])[1]
@@ -125,23 +125,23 @@ def _judge(results: Results) -> Judgement:
 
 
 def _ordered(what: str, ours: float) -> Comparison:
-    """A ratio that is above one."""
+    """Return the comparison of a ratio that must exceed one."""
     return Comparison(
         what=what, unit="ratio", published=_MORE, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0
     )
 
 
-#: Five days of work of eight hours.
+#: Five working days of eight hours.
 _DAYS: Final = 5
 _DAY_HOURS: Final = 8.0
 _WEEKS: Final = 10
-#: "Every 24 hours" (5.3), as hours of work; and not within the week.
+#: "Every 24 hours" (5.3), as working hours; and no flush within the week.
 _FLUSHES: Final = {"each day": _DAY_HOURS, "each week": _DAYS * _DAY_HOURS}
 
 
 @cache
 def weeks(flush: str) -> Sequence[Tally]:
-    """Weeks of an office whose cumulative cache is flushed so."""
+    """Return weeks of an office whose cumulative cache is flushed at these intervals."""
     usual = Office()
     office = replace(usual, hours=_DAYS * _DAY_HOURS, requests=_DAYS * usual.requests)
     return [tallied(list(day(office, seed=seed)), flush_hours=_FLUSHES[flush]) for seed in range(1, _WEEKS + 1)]

@@ -47,7 +47,7 @@ _SHAPE_TOLERANCE: Final = 0.50
 
 
 def partly_changed(what: Page) -> Page:
-    """At the next visit: whole what changed, 304 for the rest."""
+    """Return the next visit: changed objects whole, 304 for the rest."""
     unchanged = conditional_get(what)[-1].objects
     parts = (whole if is_changed(at) else unchanged[at] for at, whole in enumerate(what.objects))
     return what.with_objects(tuple(parts), name=f"{what.name}-partly-changed")
@@ -105,7 +105,7 @@ _STRATEGIES: Final[Mapping[str, Strategy]] = {
 
 
 def bytes_and_times(simulation: Simulation) -> Mapping[str, float]:
-    """Of the first and the last visit: bytes of requests and responses, heads included, and seconds.
+    """Return bytes of requests and responses (heads included) and seconds, for the first and the last visit.
 
     If the next page is prefetched: the completion time of each page.
     """

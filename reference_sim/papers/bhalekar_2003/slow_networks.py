@@ -1,4 +1,4 @@
-"""B10: persistent connections on slow networks (section 2.3.2): little to gain below 200 kb/s."""
+"""B10: persistent connections on slow networks (section 2.3.2): a small gain below 200 kb/s."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["SLOW_NETWORKS"]
 
 _MS: Final = 10**6
-#: The section speaks of the Internet of its reference [2] (Spero 1994), which has no satellite: a path across a
-#: continent, assumed.
+#: The section refers to the Internet of its reference [2] (Spero 1994), without a satellite. Assumed: a path
+#: across a continent.
 _RTT_NS: Final = 70 * _MS
 #: "Approximately around 17 Kbps", "greater than 200 Kbps".
 _MODEM: Final = 17_000
@@ -48,7 +48,7 @@ _SERIAL: Final = "http10-serial"
 _PERSISTENT: Final = "http11"
 _GAIN: Final = 0.11
 _HALF: Final = 0.5
-# Of pages of other sizes, and a modem's delay is none of the path's: half of it or twice.
+# Tolerance for other page sizes, and for a modem's delay outside the path: half or double.
 _TOLERANCE: Final = 0.5
 _SHAPE_TOLERANCE: Final = 1.0
 
@@ -58,7 +58,7 @@ def _label(strategy: str, page: str, rate: int) -> str:
 
 
 def _page_s(simulation: Simulation) -> Mapping[str, float]:
-    """The seconds that the page took."""
+    """Return the seconds of the page."""
     (seconds,) = durations(simulation.truth)
     return {"page_s": seconds}
 
@@ -73,7 +73,7 @@ def _runs(_: Effort) -> Iterator[Run]:
 
 
 def _gains(results: Results, rate: int) -> list[float]:
-    """Which part of each page's latency persistent connections spare."""
+    """Return the share of each page's latency that persistent connections save."""
     return [
         1
         - results.value(_label(_PERSISTENT, page, rate), "page_s")
@@ -83,7 +83,7 @@ def _gains(results: Results, rate: int) -> list[float]:
 
 
 def _gain(results: Results, rate: int) -> Mean:
-    """Of the median page; the interval is that of the pages."""
+    """Return the value of the median page; the interval is that of the pages."""
     gains = _gains(results, rate)
     return Mean(median(gains), low=min(gains), high=max(gains))
 

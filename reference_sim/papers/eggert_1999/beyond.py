@@ -43,7 +43,7 @@ __all__ = ["BEYOND", "BUNDLE", "SHARED", "ack_label", "delayed", "measure_again"
 _MS: Final = 10**6
 _S: Final = 10**9
 _ENSEMBLE: Final = "E-TCP"
-#: What an ensemble is compared with.
+#: Baseline of the comparison with an ensemble.
 BUNDLE: Final = "Reno, a connection for each part"
 _TWO: Final = "HTTP/1.1, two connections"
 #: Pages of many objects: their connections form a bundle.
@@ -68,13 +68,13 @@ SHARED: Final = Strategy(
 
 
 def delayed(stack: Stack) -> Stack:
-    """The stack with ACKs of every second segment, others after 200 ms (RFC 1122, section 4.2.3.2)."""
+    """Return the stack with an ACK per second segment, otherwise after 200 ms (RFC 1122, section 4.2.3.2)."""
     acks = replace(stack.acks, every=2, counts_segments=True, delay=DelayTimer(delay=200 * _MS))
     return replace(stack, name=f"{stack.name}, delayed ACKs", acks=acks)
 
 
 def measure_again(simulation: Simulation) -> Mapping[str, float]:
-    """Times, losses, and the segments of the server that were sent again."""
+    """Return times, losses, and the server's retransmitted segments."""
     import polars as pl
 
     packets = simulation.truth.packets.filter(pl.col("side") == "server", pl.col("payload_bytes") > 0)
@@ -91,7 +91,7 @@ _ACKS: Final = {
 
 
 def ack_label(page: str, kind: str) -> str:
-    """Of a run that is about ACKs."""
+    """Return the label of a run on ACKs."""
     return f"E-TCP and ACKs, {page}, {kind}"
 
 
@@ -214,7 +214,7 @@ def _judge_beside(results: Results) -> Judgement:
 
 
 def must(what: str, within: tuple[float, float], ours: float) -> Comparison:
-    """What must hold; there is no shape of it."""
+    """Return the comparison of an inequality that has no shape."""
     return Comparison(
         what=what, unit="", published=within, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0, absolute=True
     )

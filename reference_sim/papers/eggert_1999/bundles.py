@@ -202,7 +202,7 @@ def page_run(
     situation: Situation = Situation.MODEL,
     stack: Stack | None = None,
 ) -> Run:
-    """A page fetched by a strategy; by default over connections of the paper's Reno that share nothing."""
+    """Return a page fetched by a strategy; by default over the paper's Reno connections without sharing."""
     made = accesses(
         strategy=strategy,
         page=page_of(page),

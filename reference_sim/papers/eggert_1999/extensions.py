@@ -1,8 +1,8 @@
-"""What the paper names beside its design: TCP-INT's variant, other TCP extensions, ageing, ranges of HTTP/1.1.
+"""Ideas of the paper beyond its design: TCP-INT's variant, other TCP extensions, ageing, HTTP/1.1 ranges.
 
-Section 3.3: TCP-INT's retransmission variant works with delayed ACKs, and E-TCP can adopt it (E12). Section 6.2:
-E-TCP works together with larger first windows and SACK (E13). Sections 2 and 7.4: cached state should age (E14).
-Section 6.1: HTTP/1.1 with requests for parts of objects has a similar effect (E15).
+Section 3.3: TCP-INT's retransmission variant works with delayed ACKs, and E-TCP can adopt it (E12). Section
+6.2: E-TCP works together with larger initial windows and SACK (E13). Sections 2 and 7.4: cached state should
+age (E14). Section 6.1: HTTP/1.1 with requests for parts of objects has a similar effect (E15).
 """
 
 from __future__ import annotations
@@ -53,21 +53,21 @@ __all__ = ["EXTENSIONS"]
 
 _S: Final = 10**9
 _MORE: Final = (1.0, inf)
-#: Longer than any ACK is delayed: timeouts are no part of E12 and E13.
+#: Longer than any ACK delay: E12 and E13 exclude timeouts.
 _LEAST_TIMEOUT_NS: Final = 1 * _S
-#: Random losses for SACK: without a loss there is nothing to acknowledge selectively.
+#: Random losses for SACK: without losses, SACK has no effect.
 _LOSS: Final = 0.01
 _LOSS_SEEDS: Final = 20
-#: Pages of E14: the text page is over before anything is dropped.
+#: Pages of E14: the text page ends before any drop.
 _AGED_PAGES: Final = ("map", "graphics", "frames")
 _TRANSFERS: Final = 2
 _FILE: Final = 3_000_000
-#: Of the second access: the flight of the cached window and what its queue drops, at 0.12 s a round trip.
+#: Duration of the second access's first flight (the cached window) and of its drops, at an RTT of 0.12 s.
 _FIRST_FLIGHTS: Final = timedelta(seconds=0.6)
-#: Four packets: "small enough" (section 6.1), and long enough for heads to be a tenth.
+#: Four packets: "small enough" (section 6.1), and long enough to make heads a tenth.
 _PART_BYTES: Final = 2048
 _ALL: Final = 1000
-#: "Comparable": heads of parts are a tenth of the bytes.
+#: "Comparable": the heads of the parts are a tenth of the bytes.
 _COMPARABLE: Final = 0.1
 _SHAPE: Final = 0.3
 
@@ -199,7 +199,7 @@ def _ageing(_: Effort) -> Iterator[Run]:
         for name, stack in (("kept", shared), ("aged", replace(shared, ages_shared_state=True))):
             made = accesses(strategy=again, page=page_of(page), network=where, stack=stack)
             for count in (0, _TRANSFERS):
-                # They begin in the reader's pause, between other hosts: the path is no longer as it was.
+                # The transfers begin in the reader's pause, between other hosts: the path has changed.
                 transfers = tuple(
                     Transfer(
                         node=where.clients[number],
@@ -216,7 +216,7 @@ def _ageing(_: Effort) -> Iterator[Run]:
 
 
 def _second_access(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds of the second access, and data packets of all that were sent at its beginning and lost."""
+    """Return seconds of the second access, and the data packets sent at its beginning and lost."""
     import polars as pl
 
     truth = simulation.truth
@@ -271,7 +271,7 @@ _WHOLE: Final = Strategy(
 
 
 def _in_turn(page: Page) -> Plan:
-    """All requests behind the first part of the document, which has the links."""
+    """Return all requests after the first part of the document, which has the links."""
     others = (Fetch(objects=(index,), after=Bytes(fetch=0, bytes=1)) for index in range(1, len(page.objects)))
     return Plan(persistent=True, pipelining=_ALL, fetches=(Fetch(objects=(0,)), *others))
 
@@ -285,7 +285,7 @@ _RANGES: Final = replace(
 
 
 def _in_parts(page: Page) -> Page:
-    """Each object as parts of some packets, the first part of each, then the second ones: a fair schedule."""
+    """Return each object in parts of several packets, round robin: a fair schedule."""
     split = [list(_parts(part)) for part in page.objects]
     turns = max(map(len, split))
     ordered = [parts[turn] for turn in range(turns) for parts in split if turn < len(parts)]
@@ -321,13 +321,13 @@ def _ranges(_: Effort) -> Iterator[Run]:
                 network=network_of(Situation.MODEL),
                 stack=stack_of(Sharing.ETCP_FAIR if strategy is SHARED else Sharing.NONE),
             )
-            # Each part has a head of its own.
+            # Each part has its own head.
             servers = tuple(replace(server, sizes_include_heads=False) for server in made.servers)
             yield Run(label=_way(page, way), scenario=replace(made, servers=servers), measure=_requests)
 
 
 def _requests(simulation: Simulation) -> Mapping[str, float]:
-    """Times, and how many requests there were."""
+    """Return times and the number of requests."""
     return {**measure(simulation), "requests": float(simulation.truth.transactions.height)}
 
 

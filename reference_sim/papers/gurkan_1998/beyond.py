@@ -1,8 +1,8 @@
 """Statements outside the tables: segments of a transaction, larger windows, requests without waiting.
 
-Section 2.4 counts the segments of the smallest transaction (G12), and warns of larger windows (G13). Table 4.5
-shows that what the thesis calls pipelined waits for each response; here it does not (G14). Chapter 5 proposes
-GETWEB, one command for all files of a document that are not cached (G15).
+Section 2.4 counts the segments of the smallest transaction (G12), and warns of larger windows (G13). Table
+4.5 shows that the thesis's pipelining waits for each response; G14 sends requests without waiting. Chapter 5
+proposes GETWEB, one command for all uncached files of a document (G15).
 """
 
 from __future__ import annotations
@@ -183,13 +183,13 @@ _PATHS: Final = ("thesis", "wan", "satellite")
 
 
 def _getweb(left_out: tuple[int, ...], page: Page) -> Plan:
-    """One command for the files of a document, without some."""
+    """Return one command for the files of a document, without the cached files."""
     wanted = tuple(index for index in range(len(page.objects)) if index not in left_out)
     return Plan(persistent=True, closes_with_last=True, fetches=(Fetch(objects=wanted),))
 
 
 def _naming_cached(page: Page) -> tuple[Page, ...]:
-    """The document, whose request names what is cached: the thesis leaves open how."""
+    """Return the document with a request that lists the cached files; the thesis does not define the form."""
     base, *inlines = page.objects
     names = ", ".join(page.objects[index].target for index in _CACHED)
     asked = replace(base, request_fields=(*base.request_fields, f"Pragma: getweb; cached={names}"))
@@ -197,7 +197,7 @@ def _naming_cached(page: Page) -> tuple[Page, ...]:
 
 
 def _some_cached(page: Page) -> tuple[Page, ...]:
-    """The document with 304 for the files that are cached."""
+    """Return the document with 304 for the cached files."""
     unchanged = conditional_get(page)[-1].objects
     parts = (unchanged[index] if index in _CACHED else part for index, part in enumerate(page.objects))
     return (page.with_objects(tuple(parts)),)
@@ -232,7 +232,7 @@ _ALL_FILES, _NOT_CACHED, _CONDITIONAL = _DOCUMENTS
 
 
 def _document(simulation: Simulation) -> Mapping[str, float]:
-    """Seconds, requests and bytes of bodies of a document."""
+    """Return seconds, requests and body bytes of a document."""
     rows = simulation.truth.transactions
     (seconds,) = durations(simulation.truth)
     return {"seconds": seconds, "requests": float(rows.height), "bytes": float(rows["response_body_bytes"].sum())}
@@ -260,7 +260,7 @@ def _judge_getweb(results: Results) -> Judgement:
                 unit="ratio",
                 published=1.0,
                 ours=Mean(wanted / of(_NOT_CACHED, "bytes")),
-                # "The list of files and their lengths": about 90 bytes for each file.
+                # "The list of files and their lengths": about 90 bytes per file.
                 tolerance=0.03,
                 shape_tolerance=0.1,
             ),

@@ -20,5 +20,5 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENTS"]
 
-#: One for every claim of the paper.
+#: Experiments, one per claim of the paper.
 EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7, *REMEDIES)

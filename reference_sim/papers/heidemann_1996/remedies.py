@@ -1,7 +1,7 @@
-"""The remedies that the paper proposes and does not try: at the receiver, at the sender, in the server.
+"""Untested remedies of the paper: at the receiver, at the sender, in the server.
 
-Section 2.2: a receiver that delays an ACK by the time of one segment (H8). Section 2.4: a decayed window that is
-capped (H9), and a server that closes idle connections in place of its kernel's reset (H10).
+Section 2.2: a receiver that delays an ACK by the time of one segment (H8). Section 2.4: a decayed window with
+a cap (H9), and a server that closes idle connections in place of its kernel's reset (H10).
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ __all__ = ["REMEDIES"]
 _S: Final = 10**9
 _RTT_S: Final = 0.09
 _RETRIEVALS: Final = 20
-#: 1460 bytes at the bandwidth that the paper measured, 8.7 Mb/s (section 2.1).
+#: 1460 bytes at the paper's measured bandwidth, 8.7 Mb/s (section 2.1).
 _SEGMENT_NS: Final = 1460 * 8 * _S // 8_700_000
 _PROMPT: Final = "ACKs delayed by one segment's time"
 _LATE: Final = "ACKs delayed by the heartbeat"
 #: RFC 2414, section 1: about 4 KB is no burst. The paper has no figure.
 _CAP_SEGMENTS: Final = 3
-#: After the first of them half of the window is left.
+#: After the first pause, half of the window is left.
 _PAUSES_S: Final = (1, 3, 10)
 _CAPPED: Final = "decay, capped"
-#: An idle time that the server allows, above and below the reader's pause.
+#: Idle timeouts of the server, above and below the reader's pause.
 _PAUSE_S: Final = 3
 _TIMEOUTS_S: Final = (2, 5)
-#: Longer than the heads, processes and handshakes that differ beside a round trip.
+#: Larger than the differences by heads, processes and handshakes, apart from an RTT.
 _WHOLE: Final = 0.1
 
 
@@ -59,7 +59,7 @@ def _with_prompt_acks(made: Scenario) -> Scenario:
 
 
 def _segments_per_ack(simulation: Simulation) -> Mapping[str, float]:
-    """Data segments of the server for each ACK of the client without data."""
+    """Return the server's data segments per pure ACK of the client."""
     import polars as pl
 
     packets = simulation.truth.packets
@@ -248,7 +248,7 @@ def _judge_closing(results: Results) -> Judgement:
 
 
 def _must(what: str, unit: str, ours: float, within: tuple[float, float]) -> Comparison:
-    """What must hold; there is no shape of it."""
+    """Return the comparison of an inequality that has no shape."""
     return Comparison(what=what, unit=unit, published=within, ours=Mean(ours), tolerance=0.0, shape_tolerance=0.0)
 
 

@@ -103,7 +103,7 @@ class Watch:
 
 
 def _is_held(info: dict[str, int]) -> bool:
-    """Whether less than a segment is unsent, without a limit by window or loss recovery."""
+    """Return whether less than a segment is unsent, without a limit by window or loss recovery."""
     in_flight = info["bytes_sent"] - info["bytes_retrans"] - info["bytes_acked"]
     return (
         0 < info["notsent"] < info["snd_mss"]
@@ -114,7 +114,7 @@ def _is_held(info: dict[str, int]) -> bool:
 
 
 def _is_full(info: dict[str, int]) -> bool:
-    """Whether all data is sent, but the writer sleeps for lack of free space (sk_stream_write_space)."""
+    """Return whether all data is sent, but the writer sleeps for lack of free space (sk_stream_write_space)."""
     is_sent = info["notsent"] == 0 and 0 < info["unacked"] < info["snd_cwnd"]
     return is_sent and info["queued"] * 3 > info["send_buffer"] * 2
 
