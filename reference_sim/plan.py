@@ -29,7 +29,7 @@ class Start:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Complete:
-    """The whole response of this fetch has arrived."""
+    """Arrival of the whole response of this fetch."""
 
     kind: ClassVar = "complete"
     fetch: int
@@ -37,7 +37,7 @@ class Complete:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Bytes:
-    """The given number of body bytes of this fetch have arrived: the link to the object is there."""
+    """Arrival of this many body bytes of this fetch, up to the link to the object."""
 
     kind: ClassVar = "bytes"
     fetch: int
@@ -46,7 +46,7 @@ class Bytes:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Requested:
-    """The request of this fetch is written."""
+    """Transmission of the request of this fetch."""
 
     kind: ClassVar = "requested"
     fetch: int
