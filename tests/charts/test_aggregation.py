@@ -134,7 +134,7 @@ def test_bars_of_ten_thousand_transactions_sum_to_all_their_time(many):
     assert "10,000 transactions" in subtitle(waits.draw(transactions, spent))
 
 
-def test_transactions_without_time_are_told(many):
+def test_transactions_without_time_are_reported(many):
     transactions, spent = many
     chart = waits.draw(transactions, spent.filter(pl.col("flow") < 3))
     assert len({row["name"] for row in rows(chart)[0]}) == 30

@@ -48,7 +48,7 @@ def test_chart_is_valid_with_units_and_frames(samples, sample, chart):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_colours_can_be_told_apart_by_everyone(samples, chart):
+def test_colours_can_be_distinguished_by_everyone(samples, chart):
     shown = {
         colour
         for layer in layers(drawn(samples["objects_nginx_curl.pcap"], chart))

@@ -25,7 +25,7 @@ def written(path, report):
     return load_baseline(path)
 
 
-def test_what_the_baseline_has_fails_no_more(folder, tmp_path):
+def test_baseline_violations_no_longer_fail(folder, tmp_path):
     report = report_of(folder / "stalled.pcap")
     judged = against(report, written(tmp_path / "known.json", report))
     assert report.verdict is Verdict.FAILED
@@ -56,7 +56,7 @@ def test_baseline_of_version_1_is_read(folder, tmp_path):
     assert against(report_of(folder / "again.pcap"), load_baseline(path)).verdict is Verdict.PASSED
 
 
-def test_value_of_a_query_is_neither_kept_nor_told_apart(tmp_path):
+def test_value_of_a_query_is_neither_kept_nor_distinguished(tmp_path):
     for name, target in (("one", b"/?k=11"), ("two", b"/?k=22")):
         (tmp_path / f"{name}.pcap").write_bytes(of_many(1).replace(b"/page0", target))
     known = written(tmp_path / "known.json", report_of(tmp_path / "one.pcap"))
@@ -83,7 +83,7 @@ def test_baseline_is_the_same_text_for_the_same_violations(folder):
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", '{"version": 3, "violations": {}}', '{"version": 1, "violations": [1]}']
 )
-def test_file_that_is_no_baseline_is_told(tmp_path, text):
+def test_file_that_is_no_baseline_is_reported(tmp_path, text):
     path = tmp_path / "known.json"
     path.write_text(text)
     with pytest.raises(PolicyError, match=r"known\.json: .*baseline"):

@@ -33,7 +33,7 @@ HEAD = b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n"
         (["stalled", "none"], 1),
     ],
 )
-def test_exit_code_says_what_became_of_it(cli, folder, names, code):
+def test_exit_code_shows_the_outcome(cli, folder, names, code):
     result = cli("check", *(folder / f"{name}.pcap" for name in names), "--quiet")
     assert result.code == code
     verdict = {0: "passed", 1: "failed", 3: "inconclusive"}
@@ -109,13 +109,13 @@ def test_good_server_passes_where_offload_merged_segments(cli, merged):
     assert cli("check", merged()).code == 0
 
 
-def test_what_was_held_shows_where_offload_merged_segments(cli, merged):
+def test_holds_are_visible_despite_merged_segments(cli, merged):
     result = cli("check", merged(stall=40 * MILLISECOND))
     assert result.code == 1
     assert "short-initial-segment: 3 findings" in result.out
 
 
-def test_super_segments_are_told_with_the_command_that_switches_offload_off(cli, merged):
+def test_super_segments_are_reported_with_the_command_that_switches_offload_off(cli, merged):
     result = cli("check", merged(), "--preset", "lan")
     assert "inconclusive: unfilled-segments" in result.out
     assert " ".join(result.out.split()).count("ethtool -K IF gro off lro off gso off tso off") == 1

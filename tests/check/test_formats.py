@@ -357,7 +357,7 @@ def test_rules_of_sarif_have_help_that_can_be_read_and_a_page():
 
 
 @pytest.mark.parametrize("name", FORMATS)
-def test_what_is_published_has_no_values_of_queries(name):
+def test_published_reports_have_no_query_values(name):
     url = "http://user:secret@a.example/p?token=secret&secret"
     report = of(many(1, target=url, message=f"{url} was fetched"))
     is_published = name in {"sarif", "junit", "github", "gitlab"}

@@ -123,7 +123,7 @@ def test_error_names_file_line_and_the_nearest_name(tmp_path, text, line, said):
     assert said in caught.value.what
 
 
-def test_file_that_is_missing_or_no_text_is_told(tmp_path):
+def test_file_that_is_missing_or_no_text_is_reported(tmp_path):
     with pytest.raises(PolicyError, match="No such file"):
         load_policy(tmp_path / "none.toml")
     (tmp_path / "latin.toml").write_bytes(b'# \xe4\nextends = "lan"')
@@ -151,13 +151,13 @@ def test_policy_may_extend_presets_and_files(tmp_path):
     assert {(one.metric, one.limit) for one in policy.thresholds} == {("ttfb", 3e9), ("elapsed", 2e9)}
 
 
-def test_what_an_extended_file_does_not_say_stays(tmp_path):
+def test_settings_absent_from_an_extending_file_stay(tmp_path):
     (tmp_path / "other.toml").write_text('[rules]\ntail-loss = "warn"')
     (tmp_path / "own.toml").write_text('extends = ["recommended", "other.toml"]')
     assert load_policy(tmp_path / "own.toml").max_inconclusive == preset("recommended").max_inconclusive == 0.5
 
 
-def test_files_that_extend_each_other_are_told(tmp_path):
+def test_files_that_extend_each_other_are_reported(tmp_path):
     (tmp_path / "a.toml").write_text('extends = "b.toml"')
     (tmp_path / "b.toml").write_text('extends = "a.toml"')
     with pytest.raises(PolicyError, match="extends itself"):
@@ -226,7 +226,7 @@ def test_match_fits_by_each_trait(match, fits, fits_not):
     assert not one.fits(fits_not)
 
 
-def test_only_what_is_selected_is_left():
+def test_only_selected_rows_are_left():
     policy = parse_policy(
         '[rules]\ncork-timeout = "error"\ntail-loss = "error"\n'
         '[thresholds]\nttfb = ["max<1s"]\nelapsed = ["max<1s"]\n'
@@ -320,6 +320,6 @@ def test_any_text_is_a_policy_or_an_error_that_says_why(text):
 
 
 @pytest.mark.parametrize("text", ["a = " + "[" * 5000, "max-inconclusive = 1" + "0" * 5000, "a = 1979-13-41"])
-def test_what_toml_cannot_hold_is_told(text):
+def test_values_outside_toml_are_reported(text):
     with pytest.raises(PolicyError, match="no TOML"):
         parse_policy(text)

@@ -18,7 +18,7 @@ def scenario(tmp_path):
     return path
 
 
-def test_text_tells_the_difference_and_its_causes(cli, sample_traces):
+def test_text_shows_the_difference_and_its_causes(cli, sample_traces):
     names = ("lan_hdrsep_small.pcap", "lan_hdrsep_small_nodelay.pcap")
     result = cli("diff", *(sample_traces / name for name in names))
     assert (result.code, result.err) == (0, "")
@@ -81,7 +81,7 @@ def test_retrieval_that_is_asked_for_is_compared_alone(cli, sample_traces):
         (("--retrieval", "77"), "77 is no retrieval of"),
     ],
 )
-def test_choice_that_cannot_be_is_told(cli, sample_traces, arguments, message):
+def test_choice_that_cannot_be_is_reported(cli, sample_traces, arguments, message):
     path = sample_traces / "lan_hdrsep_small.pcap"
     result = cli("diff", *arguments, path, path)
     assert result.code == 2
@@ -89,7 +89,7 @@ def test_choice_that_cannot_be_is_told(cli, sample_traces, arguments, message):
     assert "Traceback" not in result.err
 
 
-def test_scenario_that_cannot_be_is_told(cli, sample_traces, tmp_path):
+def test_scenario_that_cannot_be_is_reported(cli, sample_traces, tmp_path):
     path = tmp_path / "bad.toml"
     path.write_text('strategy = "no-such"\npage = "heidemann"\nnetwork = "lan"\n')
     result = cli("diff", sample_traces / "lan_hdrsep_small.pcap", path)
@@ -150,7 +150,7 @@ def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sa
         ("bsd_phttp_orig.pcap", "xyzzy", "(these are: inferred, http10-serial"),
     ],
 )
-def test_name_that_can_be_no_side_is_told(cli, sample_traces, monkeypatch, left, right, message):
+def test_name_that_can_be_no_side_is_reported(cli, sample_traces, monkeypatch, left, right, message):
     monkeypatch.chdir(sample_traces)
     result = cli("diff", left, right)
     assert result.code == 2
@@ -166,7 +166,7 @@ def test_file_that_is_called_like_a_strategy_is_a_file(cli, sample_traces, tmp_p
     assert "the same time on both sides" in result.out.decode()
 
 
-def test_strategy_on_a_capture_without_http_is_told(cli, tmp_path):
+def test_strategy_on_a_capture_without_http_is_reported(cli, tmp_path):
     from captures import clean_exchange, pcap
 
     empty = tmp_path / "handshake.pcap"

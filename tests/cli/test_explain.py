@@ -30,7 +30,7 @@ def test_every_column_is_explained_with_its_type():
 
 
 @pytest.mark.parametrize("name", CAUSES)
-def test_a_cause_is_explained_with_its_rule_its_source_and_what_others_call_it(name):
+def test_a_cause_is_explained_with_its_rule_source_and_other_names(name):
     text = tcptrace_http.explain(name)
     heads = [line for line in text.splitlines()[1:] if line and not line.startswith(" ")]
     assert heads == ["Told by", "Source", "Rolls up to"]
@@ -82,7 +82,7 @@ def test_fields_of_a_peer_are_listed_with_their_columns(cli):
 
 
 @pytest.mark.parametrize("name", FIXES)
-def test_a_fix_is_explained_with_what_it_mends_and_where_it_is_from(cli, name):
+def test_a_fix_is_explained_with_its_findings_and_source(cli, name):
     text = " ".join(cli("explain", name).out.decode().split())
     fix = FIXES[name]
     assert f"{name} (fix of a what-if, {fix.side}) {fix.about}" in text

@@ -59,7 +59,7 @@ def test_a_page_of_two_captures_is_refused_before_they_are_read(cli, tmp_path):
     assert "a page of one capture" in result.err
 
 
-def test_an_environment_without_pip_is_told_the_command_of_uv(monkeypatch):
+def test_an_environment_without_pip_is_reported_the_command_of_uv(monkeypatch):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     message = str(MissingExtra("charts need Altair", "charts"))
     assert message.endswith(f"uv pip install --python {sys.executable} 'tcptrace-http[charts]'")
@@ -78,7 +78,7 @@ def test_every_extra_that_a_message_names_is_declared():
     assert named <= set(config["options.extras_require"])
 
 
-def test_a_stale_core_of_a_clone_is_built_where_the_sources_are():
+def test_a_stale_core_of_a_clone_names_its_build_folder():
     command = str(StaleNativeCore("the native core is stale")).rpartition(": ")[2]
     assert shlex.split(command) == [sys.executable, "-m", "pip", "install", "--editable", str(REPOSITORY)]
 

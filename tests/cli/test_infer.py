@@ -29,13 +29,13 @@ def test_the_scenario_on_standard_output_is_the_one_in_the_file(cli, page, tmp_p
     assert simulate(read(tmp_path / "page.toml")).totals.retrievals == 1
 
 
-def test_the_figures_are_told_as_text_and_as_json(cli, page):
+def test_the_figures_are_reported_as_text_and_as_json(cli, page):
     assert b"path.rtt" in cli("infer", page).out
     names = [figure["name"] for figure in json.loads(cli("infer", page, "--format", "json").out)["figures"]]
     assert {"path.rtt", "path.rate", "server.initial_window", "browser.strategy"} <= set(names)
 
 
-def test_a_session_is_told_with_all_its_visits(cli, sample_traces):
+def test_a_session_is_reported_with_all_its_visits(cli, sample_traces):
     capture = sample_traces / "lan_hdrsep_small.pcap"
     scenario = cli("infer", capture, "--session", "-o", "-").out.decode()
     assert scenario.count("[pages.inferred") == 20
@@ -146,7 +146,7 @@ def test_response_of_which_most_was_not_captured_is_refused_in_plain_words(cli, 
     assert "was not captured" in result.err
 
 
-def test_of_a_capture_without_http_the_files_by_ftp_are_told(cli, tmp_path):
+def test_of_a_capture_without_http_the_files_by_ftp_are_reported(cli, tmp_path):
     cli("simulate", "--strategy", "ftp", "--page", "heidemann", "--network", "wan", "-o", tmp_path / "ftp.pcap")
     told = cli("infer", tmp_path / "ftp.pcap")
     assert told.code == 0

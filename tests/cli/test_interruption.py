@@ -52,7 +52,7 @@ def test_signal_ends_standard_input_and_what_was_read_is_reported(number):
     assert b"Traceback" not in err
 
 
-def test_what_the_writer_of_the_pipe_still_has_after_the_signal_is_read():
+def test_pipe_data_after_the_signal_is_read():
     content = pcap(clean_exchange(3))
     reader = Reader("--format", "json", content=content[:500])
     reader.process.send_signal(signal.SIGINT)
@@ -110,7 +110,7 @@ def test_followed_file_is_read_on_as_it_grows(tmp_path):
 
 
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "csv", "--table", "packets"], []])
-def test_what_cannot_be_followed_is_a_usage_error(cli, clean, options):
+def test_unfollowable_input_is_a_usage_error(cli, clean, options):
     result = cli("analyze", "--follow", *options, clean)
     assert result.code == 2
     assert "--follow is of one capture" in result.err

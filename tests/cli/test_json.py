@@ -125,7 +125,7 @@ def test_where_keeps_what_belongs_to_the_selected_transactions(document, clean, 
     assert len(shown["findings"]) == len(shown["transactions"]) == len(shown["flows"]) == 1
 
 
-def test_what_a_flaw_of_the_capture_kept_from_being_judged_is_told(document, joined):
+def test_flows_unjudged_for_a_capture_flaw_are_reported(document, joined):
     shown = document(joined)
     (finding,) = shown["findings"]
     assert (finding["detector"], finding["severity"], finding["lost_ns"]) == ("mid-stream-start", "info", 0)

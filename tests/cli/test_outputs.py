@@ -158,7 +158,7 @@ def test_closed_standard_error_changes_neither_code_nor_output(tmp_path):
     assert shell('"$@" 2>&-', "analyze", str(tmp_path / "none")).returncode == 2
 
 
-def test_closed_standard_input_is_said():
+def test_closed_standard_input_is_reported():
     finished = shell('"$@" <&-', "analyze", "-")
     assert finished.returncode == 2
     assert finished.stderr == b"tcptrace-http: -: standard input is closed\n"

@@ -37,7 +37,7 @@ def test_every_chart_is_drawn(cli, sample_traces, tmp_path, chart):
         (["nonsense"], "'nonsense' is not one of"),
     ],
 )
-def test_what_there_is_not_is_a_usage_error(cli, sample_traces, tmp_path, arguments, said):
+def test_a_missing_thing_is_a_usage_error(cli, sample_traces, tmp_path, arguments, said):
     out = tmp_path / "chart.svg"
     result = cli("plot", *arguments, sample_traces / "heidemann_1996_figure2.pcap", "-o", out)
     assert (result.code, result.out) == (2, b"")

@@ -43,7 +43,7 @@ def test_nothing_is_shown_before_a_second_or_without_a_terminal(capsys, monkeypa
     assert capsys.readouterr().err.endswith("\r")
 
 
-def test_what_is_being_done_is_said_on_a_terminal_and_taken_away(capsys, monkeypatch):
+def test_progress_is_shown_on_a_terminal_and_removed(capsys, monkeypatch):
     with Working("drawing", quiet=False):
         pass
     assert capsys.readouterr().err == ""

@@ -48,7 +48,7 @@ def test_verdicts_alone_need_no_charts(cli, tmp_path, monkeypatch):
     assert not list(tmp_path.rglob("*.html"))
 
 
-def test_a_stack_of_ones_own_is_asked_what_holds(cli, tmp_path):
+def test_conclusions_are_tested_with_a_custom_stack(cli, tmp_path):
     ours = ("--stack", "linux-6", "--jobs", "1", "--quiet", "-o", tmp_path)
     text = cli("reproduce", "H1", "H2", *ours)
     assert text.code == 0, text.err
@@ -84,7 +84,7 @@ def test_a_second_call_simulates_nothing(cli, tmp_path, monkeypatch):
 
 
 @pytest.mark.usefixtures("_interrupts")
-def test_an_interrupt_ends_with_130_and_the_next_call_goes_on(cli, tmp_path, monkeypatch):
+def test_an_interrupt_ends_with_130_and_the_next_call_continues(cli, tmp_path, monkeypatch):
     examples.CALLS.clear()
     monkeypatch.setattr(registry, "experiments", lambda: {"H1": experiment("H1", examples.interrupts_here)})
     interrupted = cli("reproduce", "H1", "--jobs", "1", "-o", tmp_path)
@@ -93,7 +93,7 @@ def test_an_interrupt_ends_with_130_and_the_next_call_goes_on(cli, tmp_path, mon
     assert len(examples.CALLS) == 4 + 5
 
 
-def test_what_cannot_be_run_is_said_with_code_2_and_the_rest_is_written(cli, tmp_path, monkeypatch):
+def test_failed_runs_exit_with_2_and_the_rest_is_written(cli, tmp_path, monkeypatch):
     both = {"H1": experiment("H1", examples.raises), "H2": experiment("H2")}
     monkeypatch.setattr(registry, "experiments", lambda: both)
     result = cli("reproduce", "H1", "H2", "--jobs", "1", "-o", tmp_path)
@@ -104,7 +104,7 @@ def test_what_cannot_be_run_is_said_with_code_2_and_the_rest_is_written(cli, tmp
     assert (tmp_path / "tables" / "H2.csv").exists()
 
 
-def test_torn_results_are_told(cli, tmp_path):
+def test_torn_results_are_reported(cli, tmp_path):
     (tmp_path / ".results").mkdir()
     (tmp_path / ".results" / "results.jsonl").write_bytes(b'{"run": "torn')
     result = cli("reproduce", "H6", "--jobs", "1", "-o", tmp_path)

@@ -11,7 +11,7 @@ from reference_sim.catalogue import entries
 CHOICES = ("--strategy", "http11-pipelined", "--page", "heidemann", "--network", "lan")
 
 
-def test_a_capture_is_analysed_as_what_was_simulated(cli, tmp_path):
+def test_a_capture_is_analysed_like_its_simulation(cli, tmp_path):
     path = tmp_path / "page.pcapng"
     assert cli("simulate", *CHOICES, "--stack", "linux-6", "-o", str(path)).code == 0
     document = json.loads(cli("analyze", "--format", "json", str(path)).out)
@@ -58,7 +58,7 @@ def test_a_strategy_alone_is_simulated_as_its_paper_has_it(cli, tmp_path):
     assert [finding["detector"] for finding in document["findings"]] == ["odd-short-final-segment"]
 
 
-def test_a_reader_pauses_as_long_as_is_said_and_a_contradiction_is_warned_of(cli, tmp_path):
+def test_a_reader_pauses_as_long_as_is_reported_and_a_contradiction_is_warned_of(cli, tmp_path):
     path = tmp_path / "restart.pcapng"
     longer, shorter = (
         cli("simulate", "--strategy", "p-http-restart-reset", "--think", pause, "-o", path)

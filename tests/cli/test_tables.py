@@ -84,7 +84,7 @@ def test_durations_are_compared_with_durations(cli, tmp_path, form, column, kept
 @pytest.mark.parametrize(
     "expression", ["elapsed > 40", "40 <= wait", "receive between 1 and 2", "status = 200 and elapsed<1.5"]
 )
-def test_duration_compared_with_a_number_is_told_the_right_form(cli, clean, expression):
+def test_duration_compared_with_a_number_is_reported_the_right_form(cli, clean, expression):
     result = cli("analyze", "--where", expression, clean)
     assert result.code == 2
     assert "is a duration: compare it with one, as in" in result.err

@@ -38,7 +38,7 @@ def test_every_line_fits_the_terminal(cli, stalled, width, monkeypatch):
     assert max(len(line) for line in lines[1:]) <= width
 
 
-def test_no_findings_says_what_was_looked_for(cli, clean):
+def test_no_findings_lists_the_detectors(cli, clean):
     text = " ".join(cli("analyze", clean).out.decode().split())
     assert "No findings" in text
     assert "in 3 responses of 1 flow for" in text
@@ -47,7 +47,7 @@ def test_no_findings_says_what_was_looked_for(cli, clean):
     assert "What this capture cannot show" not in text
 
 
-def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
+def test_inconclusive_detectors_are_named_without_findings(cli, joined):
     text = " ".join(cli("analyze", joined).out.decode().split())
     assert "No finding that cost time; 1 note" in text
     assert "Some of them could not be judged in every flow" in text
@@ -55,7 +55,7 @@ def test_what_could_not_be_judged_is_named_beside_no_findings(cli, joined):
     assert "slow-start-restart" in said.partition(".")[0]
 
 
-def test_finding_about_the_capture_is_told_after_the_others_without_lost_time(cli, tmp_path):
+def test_finding_about_the_capture_is_reported_after_the_others_without_lost_time(cli, tmp_path):
     first = stalled_exchange()
     later = [(time + 10**10, frame) for time, frame in clean_exchange(client=("10.0.0.1", 1030))[3:]]
     path = tmp_path / "joined.pcap"
@@ -67,7 +67,7 @@ def test_finding_about_the_capture_is_told_after_the_others_without_lost_time(cl
     assert "0 ns lost" not in text
 
 
-def test_finding_about_several_flows_is_told_without_their_numbers(cli, tmp_path):
+def test_finding_about_several_flows_is_reported_without_their_numbers(cli, tmp_path):
     one, other = (
         [
             record
@@ -96,7 +96,7 @@ def test_capture_without_http_is_not_called_clean(cli, tmp_path, opening):
     assert "No HTTP/1.x, HTTP/2 or TLS was found" in text
 
 
-def test_capture_of_tls_says_what_it_hides(cli, tmp_path):
+def test_capture_of_tls_states_its_limits(cli, tmp_path):
     connection = Connection()
     connection.open()
     # Record of a ClientHello, and record of application data.
@@ -163,7 +163,7 @@ def test_reports_of_several_captures_follow_one_another(cli, clean, stalled):
     assert text.index(str(clean)) < text.index(str(stalled))
 
 
-def test_pages_are_shown_with_what_most_of_their_time_was_spent_on(cli, tmp_path):
+def test_pages_are_shown_with_their_main_cause(cli, tmp_path):
     connection = Connection()
     connection.open()
     for target in (b"/", b"/a.css", b"/b.png"):
@@ -200,7 +200,7 @@ def test_the_longest_transactions_are_those_that_took_longest(cli, tmp_path):
     assert {number for number in range(25) if f"/{number:04}" in transactions} == {0, *range(6, 25)}
 
 
-def test_notes_are_told_beside_no_findings(cli, tmp_path):
+def test_notes_are_reported_beside_no_findings(cli, tmp_path):
     path = tmp_path / "offload.pcap"
     connection = Connection()
     connection.open()

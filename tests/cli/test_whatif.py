@@ -13,7 +13,7 @@ def capture(sample_traces):
     return sample_traces / "bsd_phttp_orig.pcap"
 
 
-def test_text_begins_with_how_well_the_model_retells_and_what_matters_most(cli, capture):
+def test_text_begins_with_the_models_error_and_the_largest_saving(cli, capture):
     result = cli("whatif", capture)
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
@@ -92,20 +92,20 @@ def test_list_names_every_fix_and_needs_no_capture(cli):
         (("--jobs", "0"), "0 is not in the range"),
     ],
 )
-def test_choice_that_cannot_be_is_told(cli, capture, arguments, message):
+def test_choice_that_cannot_be_is_reported(cli, capture, arguments, message):
     result = cli("whatif", *arguments, capture)
     assert (result.code, result.out) == (2, b"")
     assert message in result.err
     assert "Traceback" not in result.err
 
 
-def test_capture_that_is_missing_is_told(cli):
+def test_capture_that_is_missing_is_reported(cli):
     result = cli("whatif")
     assert result.code == 2
     assert "say which CAPTURE" in result.err
 
 
-def test_capture_without_a_retrieval_is_told(cli, tmp_path):
+def test_capture_without_a_retrieval_is_reported(cli, tmp_path):
     from captures import clean_exchange, pcap
 
     path = tmp_path / "handshake.pcap"

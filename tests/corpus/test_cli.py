@@ -51,7 +51,7 @@ def test_add_status_and_seal(capfd: pytest.CaptureFixture[str], folder: Path, tm
     assert printed(capfd, "corpus", "retry", made)[0] == 0
 
 
-def test_what_failed_is_named_and_the_exit_code_says_so(
+def test_failures_are_named_and_set_the_exit_code(
     capfd: pytest.CaptureFixture[str], folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     made = str(tmp_path / "week")
@@ -82,7 +82,7 @@ def test_what_failed_is_named_and_the_exit_code_says_so(
         (["analyze", "{dataset}", "--where", "colour = 1"], "cannot select"),
     ],
 )
-def test_errors_say_what_to_do(
+def test_errors_give_a_remedy(
     capfd: pytest.CaptureFixture[str], arguments: list[str], what: str, dataset: str, folder: Path, tmp_path: Path
 ) -> None:
     given = [one.format(dataset=dataset, folder=folder, new=tmp_path / "new") for one in arguments]

@@ -71,7 +71,7 @@ def test_ids_of_flows_are_unique_and_join_tables(whole: Path) -> None:
     assert joined.filter(pl.col("capture") != pl.col("capture_right")).is_empty()
 
 
-def test_what_it_has_is_not_done_again(whole: Path, captures: Path) -> None:
+def test_existing_work_is_not_repeated(whole: Path, captures: Path) -> None:
     before = content(whole)
     assert add_captures([captures], into=whole, executor=Inline()).units == 0
     assert content(whole) == before
@@ -159,7 +159,7 @@ def test_a_capture_that_cannot_be_read_is_named_and_stops_nothing(captures: Path
     assert files.filter(status="ok").height == COUNT
 
 
-def test_a_unit_whose_analysis_fails_is_told_and_done_by_retry(
+def test_a_unit_whose_analysis_fails_is_reported_and_done_by_retry(
     captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dataset = tmp_path / "dataset"

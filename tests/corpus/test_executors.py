@@ -41,7 +41,7 @@ def test_an_error_is_that_of_its_unit_alone(processes):
     assert str(done.error) == "7 is wrong"
 
 
-def test_an_error_that_cannot_be_pickled_is_told_in_words(processes):
+def test_an_error_that_cannot_be_pickled_is_reported_in_words(processes):
     (done,) = map_units(work.fail_without_pickle, [7], processes)
     assert str(done.error) == "LocalError: it cannot be pickled"
 
@@ -91,7 +91,7 @@ def test_an_interrupted_run_ends_its_processes():
     assert not any(worker.is_alive() for worker in executor._workers), running
 
 
-def test_a_pool_of_python_that_breaks_is_an_error_that_says_what_to_do():
+def test_a_broken_process_pool_is_an_error_with_a_remedy():
     pool = ProcessPoolExecutor(1, mp_context=get_context("spawn"))
     with pool, pytest.raises(ExecutorError, match="the rest can be resumed"):
         list(map_units(work.killed_by_threes, [3], pool))

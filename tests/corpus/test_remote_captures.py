@@ -40,7 +40,7 @@ def test_a_capture_in_a_bucket_has_the_same_rows_as_the_file(remote_capture, sam
     assert remote.transactions.equals(local.transactions)
 
 
-def test_a_capture_on_a_web_server_is_read_whatever_its_query(web_server, sample_traces):
+def test_a_capture_on_a_web_server_is_read_with_any_query(web_server, sample_traces):
     remote = tcptrace_http.analyze(f"{web_server}/{NAME}?signature=a%2Fb")
     assert remote.findings.equals(tcptrace_http.analyze(sample_traces / NAME).findings)
 
@@ -61,7 +61,7 @@ def test_the_command_takes_a_pattern_of_a_bucket(remote_capture, capsys):
         ("x/**", ["x/a.pcap", "x/b.pcap", "x/deep/a.pcap"]),
     ],
 )
-def test_a_pattern_names_objects_as_it_names_files(bucket, pattern, names):
+def test_a_pattern_selects_objects_like_files(bucket, pattern, names):
     store = open_store(bucket)
     for key in ("a.pcap", "x/a.pcap", "x/b.pcap", "x/deep/a.pcap", "y/a.pcap"):
         store.write(key, b"")
@@ -73,12 +73,12 @@ def test_a_pattern_without_an_object_is_an_error(bucket):
         list(expand([f"{bucket}/*.pcap"]))
 
 
-def test_an_absent_capture_is_told_with_its_url(bucket):
+def test_an_absent_capture_is_reported_with_its_url(bucket):
     with pytest.raises(CaptureError, match=f"{bucket}/none.pcap: no such object"):
         tcptrace_http.analyze(f"{bucket}/none.pcap")
 
 
-def test_an_absent_capture_of_a_web_server_is_told_with_its_status(web_server):
+def test_an_absent_capture_of_a_web_server_is_reported_with_its_status(web_server):
     with pytest.raises(CaptureError, match=r"none\.pcap: cannot be opened: HTTP Error 404"):
         tcptrace_http.analyze(f"{web_server}/none.pcap")
 

@@ -97,23 +97,23 @@ def month():
     return corpus_report(made.tables, name="month")
 
 
-def test_the_day_when_it_began_is_told(month):
+def test_the_day_when_it_began_is_reported(month):
     (trend,) = (it for it in month.trends if (it.detector, it.host) == ("nagle-delayed-ack", "api.example"))
     assert trend.changed_at == BEGAN
     assert trend.change.word == "began"
 
 
-def test_what_did_not_change_has_no_day(month):
+def test_unchanged_findings_have_no_day(month):
     (trend,) = (it for it in month.trends if (it.detector, it.host) == ("nagle-delayed-ack", "shop.example"))
     assert trend.change is None
 
 
-def test_what_is_new_is_what_was_never_found_before(month):
+def test_new_findings_were_never_found_before(month):
     assert month.since == FIRST + timedelta(days=DAYS - 1)
     assert set(month.new["detector"]) == {"slow-start-restart"}
 
 
-def test_what_is_new_since_a_time_is_asked_for():
+def test_new_findings_since_a_time_are_selected():
     made = Made()
     for day, detector in enumerate(("a", "b", "c")):
         made.finding(made.transaction(FIRST + timedelta(days=day), "h"), detector, FIRST + timedelta(days=day))
@@ -159,7 +159,7 @@ def test_a_finding_of_a_whole_capture_is_of_its_only_host(others, host):
     assert corpus_report(made.tables, name="x").groups["host"].rows() == [(host, 1, 40_000_000)]
 
 
-def test_a_short_dataset_is_told_by_hours():
+def test_a_short_dataset_is_reported_by_hours():
     made = Made()
     for hour in range(30):
         time = FIRST + timedelta(hours=hour)
@@ -172,7 +172,7 @@ def test_a_short_dataset_is_told_by_hours():
     assert report.trends[0].changed_at == FIRST + timedelta(hours=20)
 
 
-def test_a_dataset_without_findings_is_told_in_every_format():
+def test_a_dataset_without_findings_is_reported_in_every_format():
     made = Made()
     made.transaction(FIRST, "h")
     made.finding(1, "note", FIRST, severity="info")
@@ -182,7 +182,7 @@ def test_a_dataset_without_findings_is_told_in_every_format():
     assert json.loads(document(report))["findings"] == 0
 
 
-def test_all_formats_tell_the_day(month):
+def test_all_formats_show_the_day(month):
     text = rendered(month, width=100)
     assert "began 2026-11-13" in text
     assert all(len(line) <= 100 for line in text.splitlines())
@@ -201,7 +201,7 @@ def test_names_of_captures_are_no_markup():
     assert "<b>x" not in html
 
 
-def test_a_change_is_found_where_the_share_steps():
+def test_a_change_is_found_at_the_step_of_the_share():
     change = change_point([0, 0, 0, 0, 20, 25, 22], [1000] * 7)
     assert (change.at, change.before, change.word) == (4, 0.0, "began")
     assert change_point([20, 25, 22, 0, 0, 0, 0], [1000] * 7).word == "ended"
@@ -288,6 +288,6 @@ def test_the_command_writes_every_format_to_a_file(dataset, tmp_path, format_nam
     assert "costs the most" in output.read_text()
 
 
-def test_a_folder_that_is_no_dataset_is_told(tmp_path, capsys):
+def test_a_folder_without_a_dataset_is_reported(tmp_path, capsys):
     assert run(["corpus", "report", str(tmp_path)]) == 2
     assert "is no dataset" in capsys.readouterr().err

@@ -52,7 +52,7 @@ def test_however_many_files_a_capture_is_cut_into_its_rows_are_the_same(
 
 @settings(deadline=None, max_examples=8, derandomize=True)
 @given(st.data())
-def test_windows_tell_each_flow_once(data: st.DataObject) -> None:
+def test_windows_show_each_flow_once(data: st.DataObject) -> None:
     """Check that a window identifies flows by their SYN: flows that end in the next window are complete."""
     import tempfile
 
@@ -103,7 +103,7 @@ def test_an_unreadable_and_an_empty_file_leave_the_rest_of_the_stream(tmp_path: 
     assert files[3].first_frame == 41
 
 
-def test_a_file_that_is_cut_inside_a_record_is_told(tmp_path: Path) -> None:
+def test_a_file_that_is_cut_inside_a_record_is_reported(tmp_path: Path) -> None:
     first, second = rotated(SAMPLES / "lan_hdrsep_small.pcap", tmp_path, [50])
     first.write_bytes(first.read_bytes()[:-3])
     files: list[FileRead] = []
@@ -132,7 +132,9 @@ def test_rotated_names_are_one_series_where_their_times_abut(tmp_path: Path) -> 
     assert len(names(tmp_path / "c")) == 2, "names of runs are none of rotation"
 
 
-def test_a_series_is_one_stream_of_a_dataset_and_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_series_is_one_stream_of_a_dataset_and_continues(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(plan, "BATCH_CAPTURES", 2)
     sample = SAMPLES / "objects_nginx_curl.pcap"
     files = rotated(sample, tmp_path / "captures", [40, 80, 130])
@@ -150,7 +152,7 @@ def test_a_series_is_one_stream_of_a_dataset_and_goes_on(tmp_path: Path, monkeyp
     assert of_files["first_frame"].to_list() == [1, 41, 81, 131]
 
 
-def test_what_is_added_to_a_series_changes_its_last_windows_only(tmp_path: Path) -> None:
+def test_an_extended_series_changes_only_its_last_windows(tmp_path: Path) -> None:
     sample = SAMPLES / "objects_nginx_curl.pcap"
     files = rotated(sample, tmp_path / "captures", [40, 80, 120, 160])
     dataset = tmp_path / "dataset"

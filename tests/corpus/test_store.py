@@ -13,7 +13,7 @@ from tcptrace_http.corpus.store import LocalStore, Object, open_store
 from tcptrace_http.errors import StoreError
 
 
-def test_what_is_written_is_read(location):
+def test_written_frames_are_read_back(location):
     store = open_store(location)
     store.write("flows/day=2026-11-30/a.parquet", b"first")
     store.write("flows/day=2026-11-30/a.parquet", b"second")
@@ -61,7 +61,7 @@ def test_a_store_goes_to_another_process(location):
     assert pickle.loads(pickle.dumps(store)).read("a") == b"content"
 
 
-def test_a_store_that_does_not_answer_is_told_with_its_url(s3_endpoint, monkeypatch):
+def test_a_store_that_does_not_answer_is_reported_with_its_url(s3_endpoint, monkeypatch):
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
     monkeypatch.setenv("AWS_ALLOW_HTTP", "false")
     store = open_store("s3://unreachable/dataset")
@@ -69,7 +69,7 @@ def test_a_store_that_does_not_answer_is_told_with_its_url(s3_endpoint, monkeypa
         store.read("a")
 
 
-def test_a_bucket_that_is_not_there_is_told_with_its_url(s3_endpoint):
+def test_a_bucket_that_is_not_there_is_reported_with_its_url(s3_endpoint):
     with pytest.raises(StoreError, match="s3://absent/a: there is no such bucket"):
         open_store("s3://absent").write("a", b"")
 

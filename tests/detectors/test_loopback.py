@@ -102,7 +102,7 @@ def test_connections_are_refused_until_somebody_listens(tmp_path):
 
 
 @pytest.mark.parametrize("detector", ["reset-in-response", "truncated-response"])
-def test_a_response_that_breaks_off_is_told_by_how_it_does(tmp_path, detector):
+def test_a_response_that_breaks_off_is_reported_by_how_it_does(tmp_path, detector):
     read = threading.Event()
 
     def breaks_off(connection: socket.socket) -> None:

@@ -113,7 +113,7 @@ def test_other_clients_and_servers_are_other_connections(tmp_path: Path) -> None
     ]
 
 
-def test_what_is_sent_again_says_the_same_and_a_head_goes_on_in_the_next_segment() -> None:
+def test_retransmissions_repeat_their_bytes_and_heads_span_segments() -> None:
     script = """
 +0.000000 C > S . 1:1461(1460) ack 1 win 502 {GET /x cookie=2000 head=2100}
 +0.000100 C > S P 1461:2101(640) ack 1 win 502
@@ -173,7 +173,7 @@ def test_messages_follow_each_other_in_one_segment(tmp_path: Path) -> None:
         "0.000000 S > C . ack 1 win 502",
     ],
 )
-def test_what_is_not_in_the_grammar_is_an_error(line: str) -> None:
+def test_text_outside_the_grammar_is_an_error(line: str) -> None:
     with pytest.raises(ValueError, match=r"\w"):
         packet_script.pcap(line)
 

@@ -123,7 +123,7 @@ def test_nothing_is_held_where_nginx_speaks_tls(tmp_path, certificate):
     assert HELD.isdisjoint(analysis.findings["detector"])
 
 
-def test_handshake_and_its_time_are_told(tmp_path, certificate):
+def test_handshake_and_its_time_are_reported(tmp_path, certificate):
     path = tmp_path / "handshake.pcap"
     with python_server(tmp_path, certificate) as url, captured(port_of(url), path):
         fetch(port_of(url), "--tls-max", "1.3")

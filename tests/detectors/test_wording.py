@@ -19,7 +19,7 @@ def test_a_count_may_be_an_expression():
     assert said(counted(pl.col("count").fill_null(1), "packet"))[3] == "1 packet"
 
 
-def test_what_happened_one_time_happened_once():
+def test_repeated_sightings_count_once():
     assert said(times("count")) == ["0 times", "once", "2 times", None]
 
 

@@ -39,7 +39,7 @@ def test_report_is_silent_and_fits(browser, report, scheme, width):
     visited.page.close()
 
 
-def test_both_sides_are_told_apart_and_joined(browser, report):
+def test_both_sides_are_distinguished_and_joined(browser, report):
     page = visit(browser, report).page
     # Bars in proportion to the times of both sides.
     widths = page.eval_on_selector_all(".share", "all => all.map(each => each.clientWidth)")

@@ -18,7 +18,7 @@ def difference(sample_traces):
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_chart_has_units_and_colours_that_everyone_can_tell_apart(difference, chart):
+def test_chart_has_units_and_colours_that_everyone_can_show_apart(difference, chart):
     made = layers(difference.plot.chart(chart))
     named = [
         title for layer in made for title in titles(layer) if title not in {"low", "high", "time", "sequence"}

@@ -96,7 +96,7 @@ def test_window_that_opens_slower_is_a_window():
     assert "window" in kinds(one, other)
 
 
-def test_loss_is_told_with_the_frame_that_was_sent_again():
+def test_loss_is_reported_with_the_frame_that_was_retransmitted():
     difference = tcptrace_http.diff(
         replace(simulated(network="wan-loss", page="bhalekar-1-large"), seed=7),
         simulated(page="bhalekar-1-large"),

@@ -109,7 +109,7 @@ def test_measured_broken_and_fixed_servers_differ_by_the_gaps_that_were_measured
         ("ssr_cubic_on", "ssr_cubic_off", "stall.slow_start_restart", 0.9),
     ],
 )
-def test_what_a_fix_changed_is_the_cause_that_it_fixes(captures, broken, fixed, cause, least):
+def test_a_fix_changes_the_cause_that_it_fixes(captures, broken, fixed, cause, least):
     folder = captures / "kernel"
     difference = tcptrace_http.diff(folder / f"{broken}.pcap", folder / f"{fixed}.pcap")
     assert_split_is_exact(difference)

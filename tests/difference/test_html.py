@@ -121,7 +121,7 @@ def test_capture_cannot_leave_its_text(tmp_path):
 
 
 @pytest.mark.parametrize("silent", ["left", "right", "both"])
-def test_side_without_http_is_told(tmp_path, silent):
+def test_side_without_http_is_reported(tmp_path, silent):
     paths = []
     for side in ("left", "right"):
         records = clean_exchange(2)

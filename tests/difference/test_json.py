@@ -85,7 +85,7 @@ def test_sums_are_exact(document):
         assert sum(row[f"{side}_ns"] for row in document["causes"]) == document[side]["elapsed_ns"]
 
 
-def test_file_name_that_is_no_text_is_told_in_ascii(tmp_path, sample_traces):
+def test_file_name_that_is_no_text_is_reported_in_ascii(tmp_path, sample_traces):
     name = os.fsdecode(os.fsencode(tmp_path) + b"/page-\xff.pcap")
     Path(name).write_bytes((sample_traces / "lan_hdrsep_small.pcap").read_bytes())
     text = tcptrace_http.diff(name, name).json()

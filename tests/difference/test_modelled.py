@@ -20,7 +20,7 @@ def captured(tmp_path_factory):
     return path
 
 
-def test_inferred_scenario_takes_what_was_captured(captured):
+def test_inferred_scenario_takes_the_captured_time(captured):
     difference = tcptrace_http.diff(captured, "inferred")
     assert_split_is_exact(difference)
     assert difference.left_ns == pytest.approx(difference.right_ns, rel=0.001)
@@ -95,7 +95,7 @@ def test_fix_that_changes_nothing_says_so(sample_traces):
 
 
 @pytest.mark.slow
-def test_what_follows_a_plus_is_a_fix(sample_traces):
+def test_a_plus_precedes_a_fix(sample_traces):
     """Check compression as a strategy, which also pipelines, and as a fix, which keeps the requests."""
     path = sample_traces / "bsd_phttp_orig.pcap"
     assert tcptrace_http.diff(path, "compression").right.analysis.transactions["pipelined"].any()

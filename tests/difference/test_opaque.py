@@ -45,7 +45,7 @@ def test_exchanges_without_names_are_aligned_by_order_and_size(versions):
     assert numbers == [("unnamed", each, each, None) for each in range(len(TARGETS))]
 
 
-def test_version_is_a_round_trip_of_the_handshake(versions):
+def test_version_is_a_rtt_of_the_handshake(versions):
     (handshake,) = versions.causes.filter(cause="setup.tls_handshake").iter_rows(named=True)
     rtt = nanoseconds(versions.left.analysis.flows["initial_rtt"])
     assert handshake["difference"].total_seconds() * 1e9 == pytest.approx(rtt, rel=0.1)
@@ -72,7 +72,7 @@ def test_model_of_a_capture_without_keys_takes_what_was_captured(paths):
     assert set(difference.transactions["how"]) == {"unnamed"}
 
 
-def test_other_version_is_modelled_on_what_was_captured(paths, versions):
+def test_other_version_is_modelled_on_the_capture(paths, versions):
     difference = tcptrace_http.diff(paths["tls-1.2"], "tls-1.3")
     assert difference.difference_ns == pytest.approx(versions.difference_ns, rel=0.1)
 
@@ -91,7 +91,7 @@ def test_no_model_has_a_tls_handshake(versions):
     assert set(versions.residuals["fails"]) == {"no model has a TLS handshake"}
 
 
-def test_every_format_says_what_cannot_be_known(paths, versions):
+def test_every_format_states_the_limits(paths, versions):
     words = "are TLS without keys, where exchanges have no method and no target"
     assert words in " ".join(versions.text().split())
     assert words in versions.html()

@@ -87,7 +87,7 @@ def test_chosen_pair_of_retrievals_is_compared_alone(sample_traces):
 
 
 @pytest.mark.parametrize("choice", [{"retrieval": 99}, {"retrieval": (0, 99)}, {"flow": 99}, {"flow": (0, 99)}])
-def test_what_is_not_there_is_said(sample_traces, choice):
+def test_missing_parts_are_reported(sample_traces, choice):
     path = sample_traces / "lan_hdrsep_small.pcap"
     with pytest.raises(tcptrace_http.UnknownName, match="99 is no"):
         tcptrace_http.diff(path, path, **choice)

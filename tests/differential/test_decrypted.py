@@ -50,7 +50,7 @@ SAME: Final = (
 )
 
 
-def test_decrypted_transactions_are_those_in_clear(recorded: Recorded) -> None:
+def test_decrypted_transactions_are_those_in_cleartext(recorded: Recorded) -> None:
     transactions = recorded.transactions
     clear = transactions.filter(flow=0).select(SAME)
     assert clear["target"].to_list() == list(TARGETS)
@@ -82,7 +82,7 @@ def test_frames_and_wire_bytes_are_those_of_the_records(recorded: Recorded) -> N
     assert recorded.transactions.filter(pl.col("flow") > 0).select(shown).equals(opaque.select(shown))
 
 
-def test_after_a_loss_decryption_goes_on(recorded: Recorded, tmp_path: Path) -> None:
+def test_after_a_loss_decryption_continues(recorded: Recorded, tmp_path: Path) -> None:
     """Check a missing packet in the middle of one object: only that object's bytes change."""
     large = recorded.transactions.filter(target="/large.bin")
     middles = (large["response_first_frame"] + large["response_last_frame"]) // 2
@@ -220,7 +220,7 @@ def blocks_of(capture: bytes) -> Iterator[bytes]:
         capture = capture[length:]
 
 
-def test_wrong_keys_are_told_once_and_change_nothing(recorded: Recorded, tmp_path: Path) -> None:
+def test_wrong_keys_are_reported_once_and_change_nothing(recorded: Recorded, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.log"
     digits = {digit: format(15 - int(digit, 16), "x") for digit in "0123456789abcdef"}
     inverted = (
@@ -268,7 +268,7 @@ def test_a_key_log_that_cannot_be_read_is_named(
     assert f"{missing}: the key log cannot be read: No such file or directory\n" in said
 
 
-def test_reports_tell_what_is_decrypted(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_reports_show_what_is_decrypted(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     command = ["analyze", str(recorded.capture), "--keylog", str(recorded.keys)]
     assert run(command) == 0
     assert b"Not decrypted" not in capfdbinary.readouterr().out
@@ -293,7 +293,7 @@ def test_no_output_has_a_secret(
     assert not any(secret.encode() in told.out + told.err for secret in secrets)
 
 
-def test_a_difference_is_that_of_what_both_sides_hide(recorded: Recorded, tmp_path: Path) -> None:
+def test_the_difference_of_opaque_sides_uses_only_visible_facts(recorded: Recorded, tmp_path: Path) -> None:
     one, other = (recorded.of_flow(flow, tmp_path) for flow in (1, 2))
     difference = tcptrace_http.diff(one, other, keylog=recorded.keys)
     targets = difference.left.analysis.transactions["target"].to_list()

@@ -121,7 +121,7 @@ def test_waits_of_streams_add_up(recorded: Recorded) -> None:
     assert joined["sum"].null_count() < joined.height / 2
 
 
-def test_what_is_special_of_a_stream_is_told(recorded: Recorded) -> None:
+def test_stream_specific_facts_are_reported(recorded: Recorded) -> None:
     analysis = recorded.analysis()
     assert analysis.transactions.filter("is_pushed")["target"].unique().to_list() == [PUSHED]
     assert analysis.h2_connections["is_upgrade"].sum() == 1

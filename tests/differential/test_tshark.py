@@ -48,7 +48,7 @@ def test_a_cell_that_differs_without_a_reason_is_unexplained():
     assert tally.finish().unexplained == 1
 
 
-def test_an_explanation_of_what_no_longer_differs_is_unexplained():
+def test_a_reason_without_a_difference_is_unexplained():
     (path, _), _ = next(case for reason in reasons(PEER) for case in reason.cases.items())
     assert Tally(PEER, path).finish().unexplained > 0
 

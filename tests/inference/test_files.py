@@ -66,7 +66,7 @@ def test_path_and_first_window_are_those_of_the_capture(tmp_path):
     assert found.figure("path.propagation").value == pytest.approx(560_000_000, rel=2e-3)
 
 
-def test_what_was_sent_again_is_a_chance_of_loss(tmp_path):
+def test_a_retransmission_is_a_chance_of_loss(tmp_path):
     found = inferred(captured(tmp_path / "a.pcap", at="server", name="eggert-map", loss=0.05))
     assert 0 < found.chance_of_loss < 0.2
     assert found.scenario.network.links[1].loss == (PacketLoss(rate=found.chance_of_loss),)

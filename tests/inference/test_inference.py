@@ -45,7 +45,7 @@ def test_scenarios_are_found_again_from_the_captures_of_both_ends():
 
 
 @pytest.mark.slow
-def test_what_is_told_of_500_random_scenarios_is_right_and_the_rest_is_said_to_be_assumed():
+def test_inferences_of_500_random_scenarios_are_right_or_marked_as_assumed():
     found = list(outcomes(THOROUGH, jobs=JOBS))
     assert len(found) == 2 * len(THOROUGH)
     # Required accuracy of each inferred quantity: within 2 % and 10 %.
@@ -102,7 +102,7 @@ def test_a_figure_that_there_is_not_is_an_error(inference):
 
 
 @pytest.mark.parametrize("seed", range(6))
-def test_what_is_written_of_any_scenario_is_read_as_it_was(seed):
+def test_any_written_scenario_is_read_back_unchanged(seed):
     scenario = random_scenario(seed)
     written = toml_of(scenario)
     # TOML expresses a non-binding limit on connections differently; all else is equal.
@@ -114,7 +114,7 @@ def test_what_is_written_of_any_scenario_is_read_as_it_was(seed):
     ("strategy", "writes", "nagle"),
     [("p-http-apache-1.1b4", "head alone", "bsd"), ("p-http-nagle-fix", "head alone", "off")],
 )
-def test_a_head_that_is_written_alone_shows_how_nagle_held_what_came_behind(strategy, writes, nagle):
+def test_a_separate_head_shows_the_nagle_hold_of_the_body(strategy, writes, nagle):
     found = inference_of(
         simulate(retrieval(strategy=strategy, page="heidemann", network="lan", client_stack="sunos-4.1.3")),
         "client",

@@ -89,7 +89,7 @@ def short(monkeypatch) -> int:
 
 @pytest.mark.parametrize("at", ["client", "server"])
 @pytest.mark.parametrize("strategy", ["http11", "http10-parallel-4", "http11-pipelined"])
-def test_what_a_long_page_begins_with_is_modelled_and_told_to_be(retrieved, short, strategy, at):
+def test_the_beginning_of_a_long_page_is_modelled_and_reported_as_such(retrieved, short, strategy, at):
     analysis = retrieved([6000] * 60, strategy=strategy, at=at)
     inference = infer(analysis)
     assert inference.part is not None
@@ -125,7 +125,7 @@ def test_page_that_is_not_too_long_is_modelled_whole(retrieved):
     assert as_text(inference).startswith("Seen in the capture")
 
 
-def test_prediction_says_of_what_part_it_is(retrieved, short):
+def test_prediction_states_its_part(retrieved, short):
     prediction = whatif(retrieved([6000] * 60), fixes=["no-nagle"], draws=0)
     assert prediction.part is not None
     assert prediction.part.packets <= short

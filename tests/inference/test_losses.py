@@ -82,7 +82,7 @@ def test_a_syn_ack_that_was_lost_is_lost_again(at):
     [(ByteQueue(limit=12_000), 12_000), (PacketQueue(limit=8), 12_000), (ByteQueue(limit=24_000), 24_000)],
 )
 @pytest.mark.parametrize("at", ENDS)
-def test_the_bound_of_a_queue_that_dropped_packets_is_told(queue, told, at):
+def test_the_bound_of_a_queue_that_dropped_packets_is_reported(queue, told, at):
     found = inference_of(simulate(scenario(queue=queue, sizes=(250_000, 30_000))), at)
     figure = found.figure("path.queue")
     assert not figure.is_assumed
@@ -99,7 +99,7 @@ def test_a_queue_that_dropped_nothing_is_without_bound(at):
 
 
 @pytest.mark.parametrize("at", ENDS)
-def test_what_is_lost_by_chance_is_no_full_queue(at):
+def test_random_losses_are_no_full_queue(at):
     found = inference_of(simulate(scenario(loss=(DataSegments(segments=(3,)),))), at)
     assert found.figure("path.queue").is_assumed
     assert lost_of(found.scenario)
@@ -114,7 +114,7 @@ def test_other_strategies_lose_as_many_packets_by_chance():
 
 
 @pytest.mark.parametrize("at", ENDS)
-def test_a_server_that_closes_after_some_requests_is_told(at):
+def test_a_server_that_closes_after_some_requests_is_reported(at):
     base = scenario(strategy="http11", sizes=(3000, 2000, 2000, 2000, 2000, 2000))
     closing = replace(
         base, servers=tuple(replace(server, keep_alive=KeepAlive(max_requests=2)) for server in base.servers)
@@ -146,6 +146,6 @@ def test_more_losses_than_packets_are_all_of_them(small):
     assert figure.value == figure.high == chance_of_loss(small, lost) == 1
 
 
-def test_what_was_sent_before_the_captured_connection_is_in_no_stream(small):
+def test_data_before_the_captured_connection_is_in_no_stream(small):
     lost = (Lost(0, True, -20_299, 5), Lost(0, True, 1, 6), Lost(0, False, 1, 7))
     assert segments_of(small, lost, to_client=True) == (LostSegment(connection=0, offset=1, times=1),)

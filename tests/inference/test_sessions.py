@@ -98,7 +98,7 @@ def test_pauses_are_those_of_the_client_wherever_the_capture_was_taken(tmp_path)
     assert [visit.think for visit in browser.visits[1:]] == [pytest.approx(300 * MS, rel=0.02)] * 3
 
 
-def test_without_the_session_one_retrieval_is_told(tmp_path):
+def test_without_the_session_one_retrieval_is_reported(tmp_path):
     found = retold(session(), tmp_path, whole=False).scenario
     assert len(found.browsers[0].visits) == 1
 
@@ -111,7 +111,7 @@ def test_the_file_of_a_session_runs_the_same(tmp_path):
     assert elapsed(again) == elapsed(found.scenario)
 
 
-def test_of_another_server_nothing_is_told(tmp_path):
+def test_another_server_is_not_reported(tmp_path):
     found = session(visits=2)
     other = replace(found.servers[0], name="other", port=8081)
     second = replace(found.browsers[0], origin="other", start=5000 * MS)
@@ -160,14 +160,14 @@ def test_a_heartbeat_whose_clock_is_off_keeps_its_phase_through_a_session(tmp_pa
 
 
 @pytest.mark.parametrize("nagle", [Nagle.BSD, Nagle.STRICT])
-def test_nagles_algorithm_of_each_segment_is_told_from_that_of_each_write(tmp_path, nagle):
+def test_nagles_algorithm_of_each_segment_is_distinguished_from_that_of_each_write(tmp_path, nagle):
     sunos = stack("sunos-4.1.3")
     server = replace(sunos, nagle=nagle)
     scenario = session(strategy="http10-keep-alive", client=sunos, server=server, delay=MS // 4)
     assert retold(scenario, tmp_path).figure("server.nagle").value == nagle.value
 
 
-def test_a_request_in_two_parts_and_what_held_the_second_one_are_told(tmp_path):
+def test_a_request_in_two_parts_and_what_held_the_second_one_are_reported(tmp_path):
     scenario = session(page=SMALL, visits=3)
     (browser,) = scenario.browsers
     split = replace(browser, visits=tuple(map(_split, browser.visits)))
@@ -184,7 +184,7 @@ def _split(visit: Visit) -> Visit:
     return replace(visit, plan=replace(visit.plan, fetches=fetches))
 
 
-def test_a_pause_between_writes_is_told_from_a_wait_for_an_ack(tmp_path):
+def test_a_pause_between_writes_is_distinguished_from_a_wait_for_an_ack(tmp_path):
     paused = Writes(head_alone=True, gap=15 * MS)
     found = retold(session(page=SMALL, writes=paused, delay=MS), tmp_path)
     (server,) = found.scenario.servers
@@ -194,13 +194,13 @@ def test_a_pause_between_writes_is_told_from_a_wait_for_an_ack(tmp_path):
     assert held.scenario.servers[0].writes.gap == 0
 
 
-def test_writes_that_no_short_segment_shows_are_told_by_psh(sample_traces):
+def test_writes_that_no_short_segment_shows_are_reported_by_psh(sample_traces):
     analysis = tcptrace_http.analyze(sample_traces / "bsd_phttp_orig.pcap", tables=NEEDED_TABLES)
     writes = infer(analysis, session=True).figure("server.writes")
     assert (writes.value, writes.alternatives) == ("head alone, 4096 B a write", ("head alone",))
 
 
-def test_a_client_that_never_acknowledges_at_once_is_told(tmp_path):
+def test_a_client_that_never_acknowledges_at_once_is_reported(tmp_path):
     linux = stack("linux-6")
     lazy = replace(linux, acks=replace(linux.acks, quick_acks=None))
     scenario = session(
@@ -211,7 +211,7 @@ def test_a_client_that_never_acknowledges_at_once_is_told(tmp_path):
     assert elapsed(found.scenario) == pytest.approx(elapsed(scenario), rel=0.02)
 
 
-def test_the_bound_of_a_browser_that_no_row_of_the_table_has_is_told(tmp_path):
+def test_the_bound_of_a_browser_that_no_row_of_the_table_has_is_reported(tmp_path):
     many = Page(name="many", objects=objects_of(6000, *[3000] * 12))
     scenario = session(page=many, visits=2, strategy="http10-parallel", keeps=False)
     (browser,) = scenario.browsers
@@ -222,12 +222,12 @@ def test_the_bound_of_a_browser_that_no_row_of_the_table_has_is_told(tmp_path):
     assert found.scenario.browsers[0].visits[0].plan.connections == 3
 
 
-def test_what_nagles_algorithm_held_back_is_not_the_first_windows_end(tmp_path):
+def test_a_nagle_hold_is_not_the_end_of_the_initial_window(tmp_path):
     found = retold(session(writes=Writes(chunk_bytes=4096)), tmp_path)
     assert found.figure("server.initial_window").is_assumed
 
 
-def test_what_servers_are_known_for_stands_where_nothing_shows_nagles_algorithm(tmp_path):
+def test_known_server_defaults_apply_without_evidence_on_nagles_algorithm(tmp_path):
     scenario = session(page=SMALL, visits=2)
     nginx = tuple(replace(server, product="nginx/1.22.1") for server in scenario.servers)
     nagle = retold(replace(scenario, servers=nginx), tmp_path).figure("server.nagle")
@@ -235,7 +235,7 @@ def test_what_servers_are_known_for_stands_where_nothing_shows_nagles_algorithm(
 
 
 @pytest.mark.slow
-def test_what_idle_times_did_to_the_window_is_told_where_it_shows():
+def test_visible_effects_of_idle_periods_on_cwnd_are_reported():
     sessions = 60
     told = judged_policies(range(2000, 2000 + sessions))
     # If one end has a short RTO, the other end cannot distinguish a reset of cwnd from a decay.

@@ -15,7 +15,7 @@ SESSIONS = {"http10-ttcp": 4, "http10-s-tcb-ensemble": 5, "http10-etcp-ticket-de
 
 
 @pytest.mark.parametrize(("strategy", "seed"), SESSIONS.items())
-def test_shared_state_is_told_from_two_visits(strategy, seed):
+def test_shared_state_is_distinguished_from_two_visits(strategy, seed):
     scenario, true = random_session(seed)
     found = inference_of(simulate(scenario), "client", session=True)
     assert true == strategy
@@ -31,7 +31,7 @@ def test_windows_that_later_connections_begin_with_are_not_the_stacks_initial_wi
     assert found.figure("server.initial_window").value == 1
 
 
-def test_hosts_that_share_nothing_are_told_to_share_nothing():
+def test_hosts_that_share_nothing_are_reported_to_share_nothing():
     scenario, _ = random_session(5)
     (server,), (browser,) = scenario.servers, scenario.browsers
     plain = replace(

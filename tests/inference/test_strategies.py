@@ -10,7 +10,7 @@ ENDS = ("client", "server")
 
 
 @pytest.mark.parametrize("at", ENDS)
-def test_what_nagles_algorithm_held_back_is_not_taken_for_another_strategy(at):
+def test_a_nagle_hold_is_not_taken_for_another_strategy(at):
     # The server is Linux with BSD's Nagle rule. The document's end waits for all earlier ACKs, and the next
     # request comes later than under Linux's own rule.
     case = random_case(1304)
@@ -20,7 +20,7 @@ def test_what_nagles_algorithm_held_back_is_not_taken_for_another_strategy(at):
 
 
 @pytest.mark.parametrize("at", ENDS)
-def test_a_bound_on_connections_that_the_hosts_clocks_leave_no_need_of_is_not_told(at):
+def test_a_bound_on_connections_that_the_hosts_clocks_leave_no_need_of_is_not_reported(at):
     # The client's ACKs follow a heartbeat. Without its phase, a run with fewer connections was closer.
     case = random_case(1260)
     assert inference_of(simulate(case.scenario), at).figure("browser.strategy").value == case.strategy

@@ -40,7 +40,7 @@ def test_random_streams_are_found_again_from_the_captures_of_both_ends():
 
 
 @pytest.mark.slow
-def test_strategy_and_time_of_60_captures_of_random_streams_are_told():
+def test_strategy_and_time_of_60_captures_of_random_streams_are_reported():
     found = [told_of(seed, at) for seed in THOROUGH for at in ENDS]
     right, near = shares(found)
     assert right >= RIGHT
@@ -67,7 +67,7 @@ def test_windows_frames_and_the_wait_for_settings_are_read_as_they_were(choice, 
 
 
 @pytest.mark.parametrize("order", WriteOrder)
-def test_the_order_in_which_the_server_writes_is_told_by_its_frames(order):
+def test_the_order_in_which_the_server_writes_is_reported_by_its_frames(order):
     choice = Http2(stream_window=1 << 20, connection_window=1 << 24, order=order)
     # Data in a large buffer was written before the next request arrived.
     stack = replace(QUIET, send_buffer=1 << 16)
@@ -76,7 +76,7 @@ def test_the_order_in_which_the_server_writes_is_told_by_its_frames(order):
 
 
 @pytest.mark.parametrize("at", ENDS)
-def test_streams_inside_tls_are_told_by_alpn_and_their_windows_are_assumed(at):
+def test_streams_inside_tls_are_reported_by_alpn_and_their_windows_are_assumed(at):
     choice = Http2(stream_window=1 << 20, connection_window=1 << 24)
     scenario = distant(by_streams(choice, strategy="http2-tls", page=page(LARGE)))
     found = inference_of(simulate(replace(scenario, taps=(tap_at(scenario.network, at),))), at)
@@ -85,7 +85,7 @@ def test_streams_inside_tls_are_told_by_alpn_and_their_windows_are_assumed(at):
     assert elapsed_of(as_it_is(found.scenario)) == pytest.approx(elapsed_of(as_it_is(scenario)), rel=WITHIN)
 
 
-def test_a_narrow_window_of_a_real_client_is_retold_and_a_wider_one_saves_its_round_trips(sample_traces):
+def test_a_narrow_window_of_a_real_client_is_retold_and_a_wider_one_saves_its_rtts(sample_traces):
     """Return three responses of 60 kB through a connection window of 64 kB, over 100 ms."""
     found = tcptrace_http.whatif(
         sample_traces / "h2_connection_window.pcap", fixes=["wider-h2-windows"], strategies=["http11"], draws=0

@@ -54,7 +54,7 @@ def merged_streams(outputs: list[NotebookNode]) -> list[NotebookNode]:
 
 
 @pytest.mark.parametrize("path", notebooks())
-def test_a_notebook_gives_in_a_new_kernel_what_is_stored_in_it(path: Path) -> None:
+def test_a_notebook_reproduces_its_stored_outputs_in_a_new_kernel(path: Path) -> None:
     stored = nbformat.read(path, as_version=4)
     now = executed(path)
     assert code_cells(now)

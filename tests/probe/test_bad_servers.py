@@ -124,7 +124,7 @@ def test_address_that_does_not_answer_cannot_be_probed(probed):
         ("http://nowhere.invalid/", "no address for nowhere.invalid"),
     ],
 )
-def test_url_that_cannot_be_probed_is_told(probed, url, said):
+def test_url_that_cannot_be_probed_is_reported(probed, url, said):
     shown = timed(probed, url)
     assert shown.code == UNUSABLE
     assert said in shown.error
@@ -174,7 +174,7 @@ def test_server_that_begins_to_refuse_is_inconclusive(tmp_path, probed):
     assert "the document was there" in shown.inconclusive
 
 
-def test_server_that_dies_is_judged_by_what_it_did(tmp_path, probed):
+def test_server_that_dies_is_judged_by_its_packets(tmp_path, probed):
     with written(tmp_path, die_after=3) as url:
         shown = timed(probed, url + LARGE)
     assert shown.code == INCONCLUSIVE

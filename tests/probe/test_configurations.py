@@ -45,7 +45,7 @@ def assert_told(configuration: Configuration, probed: Probed) -> None:
 
 
 @pytest.mark.parametrize(("name", "ways"), EVERY_DAY)
-def test_common_configuration_is_told(tmp_path, probed, name, ways):
+def test_common_configuration_is_reported(tmp_path, probed, name, ways):
     configuration = named(name)
     with configuration.start(tmp_path, **configuration.options) as url:
         assert_told(configuration, probed(url + LARGE, *ways))
@@ -53,7 +53,7 @@ def test_common_configuration_is_told(tmp_path, probed, name, ways):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda each: each.name)
-def test_every_configuration_is_told_every_time(tmp_path, tmp_path_factory, probed, configuration):
+def test_every_configuration_is_reported_every_time(tmp_path, tmp_path_factory, probed, configuration):
     captures = tmp_path_factory.mktemp("captures")
     for number in range(RUNS):
         save = captures / f"{number}.pcap"
@@ -65,7 +65,7 @@ def test_every_configuration_is_told_every_time(tmp_path, tmp_path_factory, prob
 
 @pytest.mark.slow
 @pytest.mark.parametrize("configuration", CONFIGURATIONS, ids=lambda each: each.name)
-def test_every_configuration_is_told_without_packets(tmp_path, probed, configuration):
+def test_every_configuration_is_reported_without_packets(tmp_path, probed, configuration):
     with configuration.start(tmp_path, **configuration.options) as url:
         assert_told(configuration, probed(url + LARGE, "--no-capture"))
 
@@ -91,7 +91,7 @@ def test_keep_alive_and_delayed_acks_are_shown_to_have_been_in_play(tmp_path, pr
 
 
 @BOTH_WAYS
-def test_body_that_waits_for_a_100_in_vain_is_told(tmp_path, probed, ways):
+def test_body_that_waits_for_a_100_in_vain_is_reported(tmp_path, probed, ways):
     configuration = named("in one write, with Nagle")
     with configuration.start(tmp_path, **configuration.options, ignores_expect=1) as url:
         shown = probed(url + LARGE, *ways, "--fail-on", "warning", "--select", "expect-continue-wait")
@@ -147,7 +147,7 @@ def test_capture_is_named_where_it_is_kept_and_has_this_probe_alone(tmp_path, pr
         assert set(flows["server"]) == {"127.0.0.1"}
 
 
-def test_folder_that_is_not_there_is_told_before_anything_is_asked(tmp_path, probed):
+def test_folder_that_is_not_there_is_reported_before_anything_is_asked(tmp_path, probed):
     configuration = named("in one write, with Nagle")
     with configuration.start(tmp_path, **configuration.options) as url:
         shown = probed(url + LARGE, "--save", tmp_path / "none" / "kept.pcap")
@@ -164,7 +164,7 @@ def test_without_tcpdump_the_sockets_are_judged(tmp_path, probed, monkeypatch):
     assert_told(configuration, shown)
 
 
-def test_interface_that_is_not_there_is_told_and_the_sockets_are_judged(tmp_path, probed):
+def test_interface_that_is_not_there_is_reported_and_the_sockets_are_judged(tmp_path, probed):
     configuration = named("nginx as it comes")
     with configuration.start(tmp_path, **configuration.options) as url:
         shown = probed(url + LARGE, "--interface", "nowhere0")

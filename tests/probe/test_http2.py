@@ -28,7 +28,7 @@ def statuses(probed) -> dict[str, str]:
     return {one["name"]: one["status"] for one in probed.report["outcomes"]}
 
 
-def test_a_good_server_in_clear_passes(tmp_path, probed):
+def test_a_good_server_in_cleartext_passes(tmp_path, probed):
     port = free_port()
     kept = tmp_path / "probe.pcap"
     with nginx(tmp_path, server=f"listen {HOST}:{port} http2;"):
@@ -61,7 +61,7 @@ def test_heads_before_bodies_with_nagle_fail(tmp_path, probed):
     assert "tcp_nodelay on" in shown.settings
 
 
-def test_a_server_without_http2_is_told(tmp_path, probed, certificate):
+def test_a_server_without_http2_is_reported(tmp_path, probed, certificate):
     with nginx(tmp_path) as url:
         clear = probed(url + LARGE, "--http2")
     assert clear.code == UNUSABLE

@@ -12,11 +12,11 @@ SEEN = Outcome(subject=Subject.RULE, name="cork-timeout", level=Level.ERROR, sta
 UNSEEN = replace(SEEN, status=Status.PASSED, message="no finding")
 
 
-def test_a_habit_that_packets_do_not_prove_is_told_by_the_sockets():
+def test_a_habit_that_packets_do_not_prove_is_reported_by_the_sockets():
     assert with_habits([UNSEEN], [SEEN]) == [SEEN]
 
 
-def test_what_packets_prove_is_told_by_them():
+def test_packets_take_precedence_over_sockets():
     proved = replace(SEEN, message="three findings")
     assert with_habits([proved], [SEEN]) == [proved]
     assert with_habits([proved], [UNSEEN]) == [proved]

@@ -42,7 +42,7 @@ def requests_through_a_proxy(folder: Path, *, is_buffered: bool) -> tcptrace_htt
     return tcptrace_http.analyze(path)
 
 
-def test_a_proxy_that_passes_on_what_stalls_upstream_is_not_blamed(tmp_path):
+def test_a_proxy_is_not_blamed_for_upstream_stalls(tmp_path):
     for is_buffered in (True, False):
         folder = tmp_path / str(is_buffered)
         folder.mkdir()

@@ -47,7 +47,7 @@ def by_size(path: Path) -> dict[int, tuple[list[float], list[float]]]:
 
 
 @pytest.mark.slow
-def test_what_mending_saves_is_what_the_findings_said_was_lost(tmp_path, probed):
+def test_the_saving_of_a_repair_equals_the_reported_lost_time(tmp_path, probed):
     captures = {}
     for name, directives, code in (("bad", WITH_NAGLE, 1), ("good", MENDED, 0)):
         folder = tmp_path / name
@@ -72,7 +72,7 @@ def test_what_mending_saves_is_what_the_findings_said_was_lost(tmp_path, probed)
 @pytest.mark.slow
 @pytest.mark.parametrize("ways", [(), ("--no-capture",)], ids=["packets", "sockets"])
 @pytest.mark.parametrize("restarts", [True, False], ids=["restarts", "goes on"])
-def test_slow_start_after_idle_is_told_from_further_away(tmp_path, restarts, ways):
+def test_slow_start_after_idle_is_distinguished_from_further_away(tmp_path, restarts, ways):
     with delayed_link(round_trip_seconds=0.04) as link:
         within = ["ip", "netns", "exec"]
         # BBR, a possible default of the machine, never restarts slow start.

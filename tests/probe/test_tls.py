@@ -91,7 +91,7 @@ def test_the_stall_of_pythons_http_server_fails(tmp_path, probed, certificate, v
 
 
 @BOTH_VERSIONS
-def test_a_server_that_resumes_no_session_is_told(tmp_path, probed, trusted, version):
+def test_a_server_that_resumes_no_session_is_reported(tmp_path, probed, trusted, version):
     with nginx_tls(tmp_path, trusted, version, FORGETFUL) as url:
         for ways in ((), ("--no-capture",)):
             shown = probed(url + LARGE, *ways, "--preset", "satellite")
@@ -105,7 +105,7 @@ def test_a_server_that_resumes_no_session_is_told(tmp_path, probed, trusted, ver
 
 
 @pytest.mark.parametrize("think_seconds", [THINK_SECONDS, 0.0])
-def test_a_server_that_is_slow_in_every_handshake_is_told(tmp_path, probed, certificate, think_seconds):
+def test_a_server_that_is_slow_in_every_handshake_is_reported(tmp_path, probed, certificate, think_seconds):
     rule = ("--insecure", "--select", "slow-handshake-server", "--fail-on", "warning")
     # A response held by tickets does not prove a short path, which the detector needs.
     with python_tls(tmp_path, certificate, nagle=False, on_hello=lambda *_: time.sleep(think_seconds)) as url:
@@ -136,7 +136,7 @@ def test_a_chain_that_exceeds_the_first_window_fails(tmp_path, names, version):
     assert ("error: tls-flight-exceeds-window: " in shown.stdout) == (names == MANY_NAMES)
 
 
-def test_a_certificate_of_an_unknown_authority_is_told_and_may_be_taken(tmp_path, probed, certificate):
+def test_a_certificate_of_an_unknown_authority_is_reported_and_may_be_taken(tmp_path, probed, certificate):
     with nginx_tls(tmp_path, certificate) as url:
         refused = timed(probed, url + LARGE)
         taken = timed(probed, url + LARGE, "--insecure", "--max-requests", 1)
@@ -154,7 +154,7 @@ def test_a_certificate_of_an_unknown_authority_is_told_and_may_be_taken(tmp_path
         ({"names": ("DNS:other.example",)}, "certificate is not valid for '127.0.0.1'"),
     ],
 )
-def test_a_certificate_that_is_wrong_is_told(tmp_path, probed, monkeypatch, options, said):
+def test_a_certificate_that_is_wrong_is_reported(tmp_path, probed, monkeypatch, options, said):
     certificate = certified(tmp_path, **options)
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate.authority))
     with nginx_tls(tmp_path, certificate) as url:
@@ -165,7 +165,7 @@ def test_a_certificate_that_is_wrong_is_told(tmp_path, probed, monkeypatch, opti
     assert shown.error.count("\n") == 1
 
 
-def test_a_certificate_that_signs_itself_is_told(tmp_path, probed):
+def test_a_certificate_that_signs_itself_is_reported(tmp_path, probed):
     command = ["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=itself"]
     own = Certificate(tmp_path / "own.pem", tmp_path / "key.pem", tmp_path / "own.pem")
     subprocess.run([*command, "-keyout", own.key, "-out", own.public], check=True, capture_output=True)
@@ -175,7 +175,7 @@ def test_a_certificate_that_signs_itself_is_told(tmp_path, probed):
     assert "is not trusted (self-signed certificate)" in shown.error
 
 
-def test_a_server_that_speaks_no_tls_is_told(tmp_path, probed):
+def test_a_server_that_speaks_no_tls_is_reported(tmp_path, probed):
     with nginx(tmp_path) as url:
         shown = timed(probed, url.replace("http://", "https://") + LARGE)
     assert shown.code == UNUSABLE
@@ -192,7 +192,7 @@ def resets(connection: socket.socket) -> None:
 
 
 @pytest.mark.parametrize("turn", [shuts, resets, lambda _: None], ids=["shuts", "resets", "at once"])
-def test_a_server_that_closes_in_the_handshake_is_told(probed, turn):
+def test_a_server_that_closes_in_the_handshake_is_reported(probed, turn):
     port = free_port()
     with Server(port, turn):
         shown = timed(probed, f"https://{HOST}:{port}/")
@@ -200,7 +200,7 @@ def test_a_server_that_closes_in_the_handshake_is_told(probed, turn):
     assert f"{HOST}:{port} closed the connection in the TLS handshake" in shown.error
 
 
-def test_a_server_that_takes_no_client_without_a_certificate_is_told(probed, certificate):
+def test_a_server_that_takes_no_client_without_a_certificate_is_reported(probed, certificate):
     context = certificate.context()
     context.maximum_version = context.minimum_version.TLSv1_2
     context.verify_mode = context.verify_mode.CERT_REQUIRED
@@ -218,7 +218,7 @@ def test_a_server_that_takes_no_client_without_a_certificate_is_told(probed, cer
     assert "handshake failure" in shown.error
 
 
-def test_a_server_that_says_nothing_in_the_handshake_is_told():
+def test_a_server_that_says_nothing_in_the_handshake_is_reported():
     port = free_port()
     quiet = Limits(silence=0.2)
     with (
@@ -290,7 +290,7 @@ def test_without_being_asked_for_the_secrets_are_nowhere(tmp_path, probed, monke
     assert not re.search(rb"(CLIENT|SERVER)_(RANDOM|TRAFFIC|HANDSHAKE)", (tmp_path / "kept.pcap").read_bytes())
 
 
-def test_a_key_log_that_cannot_be_written_is_told(tmp_path, probed, monkeypatch, trusted):
+def test_a_key_log_that_cannot_be_written_is_reported(tmp_path, probed, monkeypatch, trusted):
     monkeypatch.setenv("SSLKEYLOGFILE", str(tmp_path))
     with nginx_tls(tmp_path, trusted) as url:
         shown = probed(url + LARGE, "--no-capture", "--max-requests", 2)
@@ -308,7 +308,7 @@ def test_each_connection_but_the_full_handshakes_resumes_a_session(tmp_path, pro
     assert handshakes["alert"].null_count() == handshakes.height
 
 
-def test_a_server_in_clear_is_not_judged_by_rules_for_tls(tmp_path, probed):
+def test_a_server_in_cleartext_is_not_judged_by_rules_for_tls(tmp_path, probed):
     with nginx(tmp_path) as url:
         for ways in ((), ("--no-capture",)):
             shown = probed(url + LARGE, *ways, "--max-requests", 5)

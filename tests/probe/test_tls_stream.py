@@ -107,7 +107,7 @@ def test_a_closed_connection_leaves_a_session_for_the_next(client, certificate, 
     assert client.version == version.name.replace("_", ".")
 
 
-def test_the_end_of_a_stream_is_told_with_an_alert_and_without(client, certificate):
+def test_the_end_of_a_stream_is_reported_with_an_alert_and_without(client, certificate):
     for ends in (True, False):
         stream = client.stream(resumes=False)
         peer, _ = shaken(speaking(certificate, ssl.TLSVersion.TLSv1_2), stream)

@@ -99,7 +99,7 @@ anything = st.recursive(st.sampled_from(ODD), lambda part: st.lists(part) | st.d
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])) | anything.map(json.dumps))
-def test_what_is_no_document_is_a_fault(text):
+def test_an_invalid_document_is_a_fault(text):
     with pytest.raises(_native.ScenarioFault):
         _native.Simulation(text)
 
@@ -240,6 +240,6 @@ def test_a_changed_file_runs_or_is_an_error_that_says_where(data):
 @pytest.mark.parametrize(
     "text", ["[" * 100_000, "x = " + "[" * 100_000, f"x = {'9' * 5000}", "\0", "a.b.c = 1\na = 2"]
 )
-def test_what_is_no_toml_is_an_error(text):
+def test_invalid_toml_is_an_error(text):
     with pytest.raises(ScenarioError, match=r"x\.toml: not TOML"):
         parse(text, path="x.toml")

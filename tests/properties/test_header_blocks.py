@@ -51,7 +51,7 @@ def counts(found: list[dict[int, Exchange]], stories: list[Story]) -> tuple[int,
 
 
 @pytest.mark.parametrize("first", [10, 20, 40, 60])
-def test_a_connection_joined_late_has_what_was_seen_and_nothing_else(stories, tmp_path, first):
+def test_a_connection_joined_late_has_only_the_captured_data(stories, tmp_path, first):
     found = read(tmp_path / "late.pcap", [story.connection.records[first:] for story in stories])
     known, unknown = counts(found, stories)
     assert known > unknown > 0

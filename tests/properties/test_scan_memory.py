@@ -48,9 +48,7 @@ def waiting_capture(path: Path, between: int, *, settled: bool = False) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("between", "acked"), [(WINDOW_ROWS - 1, True), (WINDOW_ROWS, False)])
-def test_what_is_acknowledged_out_of_the_window_is_left_out_and_said_in_every_way_of_reading(
-    tmp_path, between, acked
-):
+def test_late_acks_are_omitted_and_reported_by_every_reader(tmp_path, between, acked):
     path = tmp_path / "waiting.pcap"
     waiting_capture(path, between)
     eager = tcptrace_http.analyze(path, tables=["segments"])

@@ -117,7 +117,7 @@ def test_a_packet_is_received_or_dropped_or_on_its_way(number):
 
 
 @given(numbers)
-def test_what_is_delivered_is_what_was_written(number):
+def test_delivered_data_equals_written_data(number):
     _, simulation = simulated(number)
     here, there = (streams(simulation, tap) for tap in simulation.taps)
     truth = simulation.truth.transactions

@@ -123,7 +123,7 @@ def several_hosts(*, flows: int) -> list[Record]:
     return sorted(records, key=lambda record: record[0])
 
 
-def test_what_is_said_of_the_capture_is_the_same_in_batches(tmp_path):
+def test_facts_of_the_capture_are_the_same_in_batches(tmp_path):
     # Every third connection lacks its handshake (more than the anomalies listed), every fifth one direction.
     ports = [1024 + number for number in range(9500)]
     packets = many_flows(ports)
@@ -155,7 +155,7 @@ def client_port(frame: bytes) -> int:
     return int.from_bytes(frame[at : at + 2])
 
 
-def test_transactions_of_a_flow_that_goes_on_leave_before_it_ends(tmp_path):
+def test_transactions_of_a_flow_that_continues_leave_before_it_ends(tmp_path):
     connection = Connection()
     connection.open()
     for number in range(2000):

@@ -84,7 +84,7 @@ def test_waits_of_a_mutated_capture_partition_each_transaction(folder, whole, ch
 
 @given(steps=flows())
 @example(steps=stalled())
-def test_what_findings_lost_lies_within_their_transaction(folder, steps):
+def test_lost_time_of_findings_is_within_their_transaction(folder, steps):
     analysis = analysed(folder / "lost.pcap", render(steps))
     spans = {
         (row["flow"], row["index"]): row["end_time"] - row["start_time"]

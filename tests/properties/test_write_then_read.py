@@ -27,7 +27,7 @@ def pcap_of(records):
 
 
 @given(steps=flows(), start=st.integers(0, 2**31 * 10**9))
-def test_what_a_flow_says_stands_in_the_packets_read(folder, steps, start):
+def test_messages_of_a_flow_are_in_the_packets_read(folder, steps, start):
     records = render(steps, start=start)
     path = written(folder / "flow.pcap", pcap_of(records))
     packets = tcptrace_http.read(path).packets

@@ -100,7 +100,7 @@ def test_table_sorts_filters_and_shows_more(browser, report):
     page.close()
 
 
-def test_hover_tells_and_a_click_selects(browser, report):
+def test_hover_shows_and_a_click_selects(browser, report):
     page = visit(browser, report[0]).page
     bar = page.locator("[data-chart=waterfall] .mark-rect path[aria-label*='stall.']").first
     bar.scroll_into_view_if_needed()
@@ -136,7 +136,7 @@ HOVERED = {
 
 
 @pytest.mark.parametrize("chart", CHARTS)
-def test_chart_is_silent_and_tells_when_hovered_over(browser, sample_traces, tmp_path, chart):
+def test_chart_is_silent_and_shows_when_hovered_over(browser, sample_traces, tmp_path, chart):
     from tcptrace_http.cli.main import run
 
     path = tmp_path / "chart.html"

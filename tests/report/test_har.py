@@ -68,7 +68,7 @@ def test_times_are_those_of_the_capture_in_milliseconds(analysis):
         )
 
 
-def test_what_does_not_apply_is_minus_one(analysis):
+def test_inapplicable_timings_are_minus_one(analysis):
     rows = analysis.transactions.select("flow", "index", "reused_connection").rows()
     reused = {(flow, index): is_reused for flow, index, is_reused in rows}
     for entry in archive(analysis)["log"]["entries"]:

@@ -27,7 +27,7 @@ def stalled(sample_traces):
     return analysis, html.page(analysis)
 
 
-def test_page_opens_with_the_verdict_and_then_what_to_change(stalled):
+def test_page_opens_with_the_verdict_and_the_changes(stalled):
     analysis, page = stalled
     worst = analysis.findings["detector"][0]
     assert f"<h1>{worst} costs the most" in page
@@ -44,7 +44,7 @@ def test_tables_have_every_row(stalled):
     assert len(tables["connections"]["rows"]) == analysis.flows.height
 
 
-def test_transactions_tell_the_time_of_the_tls_handshake_where_there_is_one(stalled, tmp_path):
+def test_transactions_show_the_time_of_the_tls_handshake_where_there_is_one(stalled, tmp_path):
     path = tmp_path / "tls.pcap"
     path.write_bytes(packet_script.pcap(TLS_EXCHANGES))
     _, tables = held(html.page(tcptrace_http.analyze(path, tables={"segments"})))

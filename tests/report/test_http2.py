@@ -98,7 +98,7 @@ def test_archive_is_valid_and_has_what_http2_adds(of_page, of_calls):
     assert [entry["_h2"]["stream"] for entry in archive(of_page)["log"]["entries"]] == [1, 3, 5, 7]
 
 
-def test_archive_tells_grpc_calls(of_calls):
+def test_archive_shows_grpc_calls(of_calls):
     entries = {entry["_h2"]["grpc"]["method"]: entry["_h2"] for entry in archive(of_calls)["log"]["entries"]}
     assert entries["Echo"]["grpc"] == {
         "service": "shop.v1.Cart",
@@ -113,7 +113,7 @@ def test_archive_tells_grpc_calls(of_calls):
     assert entries["Slow"]["reset"] == {"by": "client_to_server", "error": "CANCEL"}
 
 
-def test_capture_point_that_is_unknown_is_told_of_http2(of_page):
+def test_capture_point_that_is_unknown_is_reported_of_http2(of_page):
     flows = of_page.flows.with_columns(observation_point=pl.lit("unknown"))
     told = list(limits._of_flows(flows))
     assert told == ["Capture point: unknown for 1 HTTP/2 flow."]

@@ -52,14 +52,14 @@ def test_no_client_with_new_agents_for_each_document_gets_stuck() -> None:
     assert stuck(full_link(reuses_agents=False)).height == 0
 
 
-def test_what_a_stuck_client_asked_for_has_come_and_its_connection_never_closes(reused: Truth) -> None:
+def test_a_stuck_client_has_its_response_and_its_connection_never_closes(reused: Truth) -> None:
     last = stuck(reused)
     assert last["closed"].is_null().all()
     asked = reused.transactions.join(last.select("connection"), on="connection")
     assert asked["response_last_received"].is_not_null().all()
 
 
-def test_a_fin_came_before_the_data_where_a_client_is_stuck(reused: Truth) -> None:
+def test_a_stuck_client_got_the_fin_before_the_data(reused: Truth) -> None:
     packets = reused.packets.filter(pl.col("side") == "server").join(stuck(reused), on="connection")
     data = packets.filter(pl.col("payload_bytes") > 0).group_by("connection").agg(pl.max("seq").alias("last"))
     bare_fins = packets.filter((pl.col("flags") & _FIN != 0) & (pl.col("payload_bytes") == 0))

@@ -116,7 +116,7 @@ def test_a_response_smaller_than_its_head_is_well_formed(tmp_path):
     assert_is_on_the_wire(dissect(simulation, tmp_path), at_client(simulation))
 
 
-def test_requests_that_a_closing_server_left_are_sent_again_on_the_wire(tmp_path):
+def test_requests_that_a_closing_server_left_are_retransmitted_on_the_wire(tmp_path):
     keep_alive = KeepAlive(max_requests=2)
     simulation = simulate(with_server(retrieved("http11-pipelined"), keep_alive=keep_alive))
     transactions = at_client(simulation)

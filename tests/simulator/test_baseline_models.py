@@ -115,7 +115,7 @@ def test_pftk_is_less_the_more_is_lost_and_what_arrives_less_than_what_is_sent(l
     assert throughput(loss, PFTK) < send_rate(loss, PFTK)
 
 
-def test_pftk_without_loss_worth_the_name_is_a_window_a_round_trip():
+def test_pftk_without_loss_worth_the_name_is_a_window_a_rtt():
     limited = Connection(rtt_ns=200 * MS, timeout_ns=2 * S, max_window=20)
     assert send_rate(1e-7, limited) == pytest.approx(20 / 0.2, rel=1e-3)
 
@@ -129,7 +129,7 @@ def test_pftk_of_rare_losses_is_mathis():
     )
 
 
-def test_mathis_is_1_22_segments_a_round_trip_over_the_root_of_the_loss():
+def test_mathis_is_1_22_segments_a_rtt_over_the_root_of_the_loss():
     rate = mathis_rate(0.01, rtt_ns=100 * MS, mss=1460, delayed_acks=False)
     assert rate == pytest.approx(1.22 * 1460 / (0.1 * sqrt(0.01)), rel=0.005)
     assert mathis_rate(0.01, rtt_ns=100 * MS, mss=1460, delayed_acks=True) == pytest.approx(rate / sqrt(2))
@@ -159,13 +159,13 @@ def test_cardwell_without_loss_is_slow_start():
     assert transfer_latency(7, 0.0, every, initial=7, delayed_ack_ns=100 * MS) == 100 * MS
 
 
-def test_cardwell_with_a_window_that_is_full_goes_on_at_a_window_a_round_trip():
+def test_cardwell_with_a_window_that_is_full_continues_at_a_window_a_rtt():
     """Check flights of 1, 2, 4, 4, 4: 15 segments in five RTTs."""
     limited = Connection(rtt_ns=100 * MS, timeout_ns=S, acked=1, max_window=4)
     assert transfer_latency(15, 0.0, limited) == 500 * MS
 
 
-def test_cardwell_of_a_lossless_handshake_is_a_round_trip():
+def test_cardwell_of_a_lossless_handshake_is_a_rtt():
     assert handshake_time(0, 0, rtt_ns=100 * MS) == 100 * MS
     # (0.9 / 0.8 - 1) * 3 s in one direction.
     assert handshake_time(0.1, 0, rtt_ns=100 * MS) == 475 * MS

@@ -21,12 +21,12 @@ def test_a_response_whose_start_was_held_is_no_slow_server() -> None:
     assert held > 4 * taken_for_work
 
 
-def test_the_delayed_ack_behind_a_flight_is_not_what_the_next_flight_waited_for() -> None:
+def test_the_next_flight_did_not_wait_for_the_delayed_ack_of_the_last_one() -> None:
     _, comparison = compared_run(1, 458, at="client")
     assert not comparison.confusion["send_limited.slow_start", "stall.delayed_ack_first_segment"]
 
 
-def test_what_a_short_segment_takes_on_a_slow_link_was_not_lost() -> None:
+def test_time_of_a_short_segment_on_a_slow_link_was_not_lost() -> None:
     # Its headers alone take 6 ms at 56 kb/s.
     _, comparison = compared_run(5, 716, at="client")
     name = "short-initial-segment"
@@ -81,7 +81,7 @@ def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
     assert not [it for it in comparison.verdicts if it.detector in {"nagle-hold", "odd-short-final-segment"}]
 
 
-def test_a_short_first_segment_is_told_where_the_pace_of_the_link_shows_only_after_its_response() -> None:
+def test_a_short_first_segment_is_reported_where_the_pace_of_the_link_shows_only_after_its_response() -> None:
     _, comparison = compared_run(1, 1669, at="client")
     name = "short-initial-segment"
     assert comparison.right[name]
@@ -95,7 +95,7 @@ def test_writes_of_one_response_far_apart_show_no_restart() -> None:
     assert not told & {49155, 49161, 49165, 49171}
 
 
-def test_what_nagles_algorithm_held_and_was_lost_then_is_a_hold() -> None:
+def test_data_held_by_nagles_algorithm_and_then_lost_is_a_hold() -> None:
     _, comparison = compared_run(1, 885, at="client")
     assert comparison.confusion["stall.nagle_hold", "stall.nagle_hold"] > 1_000_000_000
     assert not [it for it in comparison.verdicts if it.detector == "nagle-hold" and not it.is_missed]

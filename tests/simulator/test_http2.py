@@ -177,7 +177,7 @@ def test_header_blocks_need_the_dynamic_table(tmp_path):
         hpack.Decoder().decode(blocks[1])
 
 
-def test_a_long_head_goes_on_in_continuation_frames(tmp_path):
+def test_a_long_head_continues_in_continuation_frames(tmp_path):
     scenario = by_streams(Http2())
     scenario = replace(scenario, servers=(replace(scenario.servers[0], min_head_bytes=40_000),))
     model = replayed(scenario, tmp_path)
@@ -233,7 +233,7 @@ def test_streams_in_turn_end_together():
 
 
 @pytest.mark.parametrize("window", ["stream_window", "connection_window"])
-def test_a_window_lets_half_of_it_or_all_go_each_round_trip(window):
+def test_a_window_lets_half_of_it_or_all_go_each_rtt(window):
     """Check window updates at half the window: frames that end there cause an update at once."""
     wide = {"stream_window": 1 << 24, "connection_window": 1 << 24}
     narrow = {**wide, window: FIRST_WINDOW}
@@ -247,7 +247,7 @@ def test_a_window_lets_half_of_it_or_all_go_each_round_trip(window):
     assert elapsed["wide"] < elapsed["narrow"] / 2
 
 
-def test_waiting_for_settings_takes_a_round_trip():
+def test_waiting_for_settings_takes_a_rtt():
     def start(waits):
         truth = simulate(distant(by_streams(Http2(waits_for_settings=waits)))).truth
         opened, sent = truth.connections["established"][0], truth.transactions["request_first_sent"].min()

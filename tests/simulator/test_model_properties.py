@@ -55,7 +55,7 @@ def test_flights_carry_every_segment_and_only_the_last_is_not_full(segments, ini
 
 
 @given(initial=INITIAL, flight=st.integers(0, 12), connections=CONNECTIONS, delayed=DELAYED)
-def test_round_trips_to_a_window_undo_the_approximate_window(initial, flight, connections, delayed):
+def test_rtts_to_a_window_undo_the_approximate_window(initial, flight, connections, delayed):
     """Check equations 5 and 7: M connections open M such windows in the same time."""
     together = connections * approximate_window(initial, flight, delayed_acks=delayed)
     found = round_trips_to_window(together, initial, delayed_acks=delayed, connections=connections)
@@ -77,7 +77,7 @@ def test_no_connection_is_longer_than_its_share_and_the_largest_element(sizes, c
 
 
 @given(size=st.integers(1, 500_000), more=st.integers(0, 100_000), path=PATHS, initial=INITIAL, delayed=DELAYED)
-def test_what_is_larger_takes_longer(size, more, path, initial, delayed):
+def test_larger_transfers_take_longer(size, more, path, initial, delayed):
     small, large = (
         transfer_time(bytes_, path=path, initial=initial, delayed_acks=delayed) for bytes_ in (size, size + more)
     )
@@ -89,7 +89,7 @@ def test_what_is_larger_takes_longer(size, more, path, initial, delayed):
 
 
 @given(size=st.integers(1, 500_000), path=PATHS, initial=INITIAL, delayed=DELAYED)
-def test_a_transfer_takes_a_round_trip_and_its_sending_at_least(size, path, initial, delayed):
+def test_a_transfer_takes_a_rtt_and_its_sending_at_least(size, path, initial, delayed):
     took = transfer_time(size, path=path, initial=initial, delayed_acks=delayed)
     # Each flight's time is rounded down to nanoseconds.
     assert took >= path.rtt_ns + path.sending_ns(size) - len(
@@ -106,7 +106,7 @@ def test_pipelining_is_never_slower_than_one_connection_without(sizes, path, ini
 
 
 @given(sizes=SIZES, path=PATHS, initial=INITIAL, delayed=DELAYED, connections=CONNECTIONS)
-def test_a_split_request_costs_one_round_trip(sizes, path, initial, delayed, connections):
+def test_a_split_request_costs_one_rtt(sizes, path, initial, delayed, connections):
     whole, split = (
         page_time(
             sizes,

@@ -98,13 +98,13 @@ def test_flights_carry_all_segments():
     assert flights(0, 1, delayed_acks=False) == []
 
 
-def test_a_response_of_one_segment_takes_a_round_trip():
+def test_a_response_of_one_segment_takes_a_rtt():
     path = Path(rtt_ns=1_000_000, rate_bps=8_000_000, mss=1000)
     assert transfer_time(1000, path=path, initial=1, delayed_acks=False) == 2_000_000
 
 
 @pytest.mark.parametrize("name", ["lerc", "acts", "test"])
-def test_the_larger_window_saves_one_to_two_round_trips(name):
+def test_the_larger_window_saves_one_to_two_rtts(name):
     """Check section 6.1: "roughly 1-1.5 RTTs for those pages where any sustained data flows are required"."""
     sizes = [part.size.value for part in kruse(name).objects]
     small, large = (
@@ -122,7 +122,7 @@ def test_four_connections_are_faster_than_one_for_many_elements():
     assert four < one / 2
 
 
-def test_a_split_request_costs_a_round_trip():
+def test_a_split_request_costs_a_rtt():
     sizes = [part.size.value for part in kruse("oufr").objects]
     whole, split = (
         page_time(sizes, path=SATELLITE, initial=1, delayed_acks=True, connections=4, split_request=is_split)
@@ -131,7 +131,7 @@ def test_a_split_request_costs_a_round_trip():
     assert split - whole == SATELLITE.rtt_ns
 
 
-def test_round_trips_of_figure_1_2():
+def test_rtts_of_figure_1_2():
     """Check Bhalekar 2003: FTP 3, then 2; HTTP/1.0 2; ideal 1."""
     counts = [round_trips_before_data(service) for service in Service]
     assert counts == [3, 2, 2, 1]

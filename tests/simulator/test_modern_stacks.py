@@ -112,7 +112,7 @@ def test_a_fast_open_goes_as_linux_has_it():
     assert (flags & SYN, acknowledged) == (SYN, 1 + request)
 
 
-def test_a_fast_open_saves_a_round_trip_of_each_further_connection():
+def test_a_fast_open_saves_a_rtt_of_each_further_connection():
     def duration(stack):
         return segments(transfers(stack, 1000, 1000, 1000))[-1][0]
 

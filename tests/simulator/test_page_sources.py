@@ -57,7 +57,7 @@ def test_a_har_is_its_answered_get_requests(tmp_path):
         ('{"log": {"entries": [{}]}}', "an entry is not as HAR 1.2 has it"),
     ],
 )
-def test_what_is_no_har_is_named(tmp_path, text, message):
+def test_an_invalid_har_is_named(tmp_path, text, message):
     path = tmp_path / "broken.har"
     path.write_text(text)
     with pytest.raises(ScenarioError, match=rf"broken\.har: {message}"):

@@ -42,7 +42,7 @@ def test_names_become_indices():
     assert document["taps"] == [{"kind": "node", "index": 0}]
 
 
-def test_what_is_used_twice_stands_once():
+def test_shared_parts_appear_once():
     document = scenario(browsers=(browser(), browser(start=5))).document()
     assert len(document["stacks"]) == len(document["pages"]) == len(document["plans"]) == 1
 
@@ -87,7 +87,7 @@ def test_every_knob_that_a_stack_turns_has_a_source(preset):
         ({"seed": -1}, "seed: -1 is not a number of 64 bits"),
     ],
 )
-def test_what_cannot_be_is_named_by_its_field(changes, message):
+def test_invalid_values_are_named_by_their_field(changes, message):
     with pytest.raises(ScenarioError) as raised:
         scenario(**changes)
     assert str(raised.value).startswith(message)
@@ -98,7 +98,7 @@ def test_a_link_to_nowhere_is_named():
         Network(nodes=(node("a", "10.0.0.1"),), links=(Link(start="a", end="b", delay=0),), clients=(), servers=())
 
 
-def test_a_plan_that_waits_for_what_comes_later_is_refused():
+def test_a_plan_that_waits_for_a_later_fetch_is_refused():
     with pytest.raises(ScenarioError, match=r"^fetches\[0\]\.after: fetch 1 is not before it"):
         Plan(fetches=(Fetch(objects=(0,), after=Complete(fetch=1)), Fetch(objects=(1,))))
 
@@ -112,6 +112,6 @@ def test_a_duration_is_read_exactly(text, expected):
 
 
 @pytest.mark.parametrize("text", ["30", "ms", "-1 s", "1.5 ns", "1e3 s", "1 parsec"])
-def test_what_is_no_duration_is_refused(text):
+def test_an_invalid_duration_is_refused(text):
     with pytest.raises(ScenarioError):
         nanoseconds(text)

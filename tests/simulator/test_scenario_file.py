@@ -79,7 +79,7 @@ loss = [{ kind = "bit-errors", rate = 1e-6 }]
 """
 
 
-def test_a_file_means_what_it_says():
+def test_a_scenario_file_is_read_as_documented():
     office = parse(OFFICE)
     assert office.taps == (NodeTap(name="c1"), LinkTap(name="gateway-c-gateway-s"))
     mine = office.browsers[0].stack

@@ -9,7 +9,7 @@ DELAYED = "stall.delayed_ack_first_segment"
 NAGLE = "stall.nagle_delayed_ack"
 
 
-def test_of_the_delayed_acks_that_a_heartbeat_sends_at_once_each_lets_go_what_it_makes_room_for() -> None:
+def test_each_delayed_ack_of_a_heartbeat_releases_the_data_that_it_makes_room_for() -> None:
     # The released data queues in the order of the ACKs, each mostly of another connection.
     _, comparison = compared_run(77, 471, at="client")
     told_as_it_was = comparison.confusion[CWND, CWND]
@@ -25,7 +25,7 @@ def test_an_ack_that_another_connections_handshake_delayed_is_looked_for_a_quick
     assert not [it for it in comparison.verdicts if it.detector == name]
 
 
-def test_what_another_connections_ack_let_go_nagles_algorithm_did_not_hold() -> None:
+def test_nagles_algorithm_did_not_hold_data_released_by_another_connections_ack() -> None:
     _, comparison = compared_run(1, 822, at="client")
     assert not comparison.confusion[CWND, NAGLE]
 

@@ -16,7 +16,7 @@ def test_every_strategy_has_a_row():
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.strategy)
-def test_a_strategy_shows_what_its_paper_says(row):
+def test_a_strategy_shows_its_papers_effect(row):
     failed = [figure.text(shown(row.strategy)) for figure in row.figures if not figure.holds(shown(row.strategy))]
     assert not failed, row.says
 
@@ -40,12 +40,12 @@ def test_a_strategy_as_published_contradicts_no_paper(name):
         ("compression", {"page": "empty"}, "no text"),
     ],
 )
-def test_a_choice_that_hides_what_the_paper_says_is_warned_of(name, choices, warning):
+def test_a_choice_that_hides_the_papers_effect_causes_a_warning(name, choices, warning):
     said = "\n".join(contradictions(named_strategy(name), as_published(name, **choices)))
     assert warning in said
 
 
-def test_what_is_named_replaces_the_papers_choice_and_nothing_else():
+def test_named_arguments_replace_only_their_choice():
     by_name = as_published("p-http-apache-1.1b4")
     elsewhere = as_published("p-http-apache-1.1b4", network="wan")
     assert elsewhere.network.name == "wan"

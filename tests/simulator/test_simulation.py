@@ -185,7 +185,7 @@ def test_a_queue_is_never_longer_than_its_limit():
     assert truth.hops.filter(pl.col("drop") == "queue_full")["dequeued"].null_count() > 0
 
 
-def test_progress_tells_how_far_it_is_and_changes_nothing():
+def test_progress_shows_how_far_it_is_and_changes_nothing():
     document = thesis(strategy="segment-filled", web_clients=8, ftp_clients=2, seed=1).document()
     told = []
     simulation = simulate(document, progress=lambda now, duration: told.append((now, duration)))
@@ -221,7 +221,7 @@ def test_a_document_that_cannot_be_is_an_error_that_names_the_field(change, mess
     assert str(caught.value).startswith(expected)
 
 
-def test_a_place_without_a_tap_is_an_error_that_says_where_taps_are(simulation):
+def test_a_place_without_a_tap_is_an_error_that_lists_the_taps(simulation):
     with pytest.raises(ScenarioError, match="no tap at 'router': there is 'c1', 's1'; add one"):
         simulation.capture(at="router")
 
@@ -240,7 +240,7 @@ def test_without_rows_of_transactions_the_totals_are_the_same() -> None:
         assert table.height == 0
 
 
-def test_data_on_a_syn_ack_that_is_sent_again_is_no_new_data():
+def test_data_on_a_syn_ack_that_is_retransmitted_is_no_new_data():
     # Its record of sent data had this data twice, and retransmitted the second copy forever.
     network = NETWORKS["thesis"]
     lossy_links = tuple(replace(link, loss=(PacketLoss(rate=0.03),)) for link in network.links)

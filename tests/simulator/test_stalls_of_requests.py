@@ -35,11 +35,11 @@ def test_a_request_that_waited_for_a_delayed_ack_is_a_stall_by_both_algorithms(a
 
 
 @pytest.mark.parametrize("at", ["client", "server"])
-def test_a_request_that_waited_an_ordinary_round_trip_is_a_hold(at):
+def test_a_request_that_waited_an_ordinary_rtt_is_a_hold(at):
     assert stalls("ack", 75, at) == [("nagle-hold", "stall.nagle_hold", 50.0)]
 
 
-def test_what_a_client_wrote_later_is_no_stall():
+def test_a_later_write_of_a_client_is_no_stall():
     lines = SPLIT.replace("C 50 nagle", "").format(ack=75, heard=100, came=125, answered=150, reason="ack")
     own = transaction(0, request=(1, 300), response=(1, 1000), received_ms=125, written_ms=125)
     (found,) = true_transactions(tables(lines, [own]), scenario(one_way_ms=25.0))

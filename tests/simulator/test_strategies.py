@@ -90,7 +90,7 @@ def test_ftp_says_that_a_file_is_there_when_it_is(stack, waits):
     assert replies["payload_bytes"].sum() == len(text)
 
 
-def test_ftp_goes_on_to_the_next_file_where_a_data_connection_breaks():
+def test_ftp_continues_to_the_next_file_where_a_data_connection_breaks():
     """Check RFC 959, section 4.2: "426 Connection closed; transfer aborted"."""
     path = lossy(network("wan"), PacketLoss(rate=0.7), link="server-client")
     made = simulate(retrieval(strategy="ftp", page="heidemann", network=path, seed=3))
@@ -155,7 +155,7 @@ def test_the_hub_asks_for_an_object_when_it_has_found_it():
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-def test_a_page_comes_through_the_hub_whatever_is_lost(seed):
+def test_a_page_arrives_through_the_hub_despite_losses(seed):
     lost = network("satellite-hub")
     for link in ("satellite-client", "client-satellite", "server-hub"):
         lost = lossy(lost, PacketLoss(rate=0.2), link=link)
@@ -218,7 +218,7 @@ def test_a_name_is_taken_once(own_names):
         register(Strategy(name="http11", about="Something else"))
 
 
-def test_a_miss_names_what_is_near():
+def test_a_miss_names_the_nearest_name():
     with pytest.raises(ScenarioError, match="no strategy 'http10-paralel'; did you mean 'http10-parallel'"):
         named_strategy("http10-paralel")
 
@@ -256,6 +256,6 @@ def test_kruses_pages_have_their_published_totals(split, name, elements, kbytes)
     assert (len(made.objects), made.bytes) == (elements, kbytes * 1024)
 
 
-def test_a_page_changes_only_where_it_is_replaced():
+def test_a_page_changes_only_in_its_replaced_parts():
     what = page("heidemann")
     assert replace(what, host="other.example").objects == what.objects

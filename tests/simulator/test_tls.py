@@ -208,6 +208,6 @@ def test_an_impossible_choice_is_refused(choice, message):
 
 
 @pytest.mark.parametrize("strategy", ["ftp", "optimized-browser", "cumulative-cache"])
-def test_files_and_proxies_are_in_clear(strategy):
+def test_files_and_proxies_are_in_cleartext(strategy):
     with pytest.raises(ScenarioError, match="not simulated over TLS"):
         retrieval(strategy=strategy, page="heidemann", network="satellite-hub", tls="tls-1.3")

@@ -117,7 +117,7 @@ def test_a_delayed_ack_that_ends_a_pacers_restart_is_named_as_one_that_a_window_
     ]
 
 
-def test_what_the_window_from_before_would_not_have_let_go_waits_for_no_pacers_restart():
+def test_data_beyond_the_previous_window_waits_for_no_pacers_restart():
     lines = """
         S 75>100 1+1000 ack 101 new
         C 100>125 101+0 ack 1001 ack
@@ -154,7 +154,7 @@ def test_a_window_that_a_timeout_has_cut_since_shows_no_restart():
 
 
 @pytest.mark.parametrize(("first", "is_unseen"), [("75>100", False), ("75>-", True)], ids=["came", "lost"])
-def test_what_was_in_flight_before_a_loss_shows_no_window_that_was_thrown_away_after_it(first, is_unseen):
+def test_data_in_flight_before_a_loss_shows_no_window_reset_after_it(first, is_unseen):
     lines = f"""
         S {first} 1+1460 ack 101 new
         S 75>100 1461+1460 ack 101 new
@@ -189,7 +189,7 @@ def test_what_was_in_flight_before_a_loss_shows_no_window_that_was_thrown_away_a
         (1460, []),
     ],
 )
-def test_what_nagles_algorithm_would_have_held_a_restart_did_not_cost(chunk_bytes, costs):
+def test_a_restart_costs_nothing_if_nagles_algorithm_would_hold_the_segment(chunk_bytes, costs):
     lines = """
         S 75>100 1+1460 ack 101 new
         C 100>125 101+0 ack 1461 ack

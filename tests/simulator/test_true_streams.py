@@ -83,7 +83,7 @@ def test_the_analysis_has_the_true_causes(name, at):
     assert share_of([scenario(name)], at) >= SHARE
 
 
-def test_a_window_is_the_cause_of_what_it_kept_back_and_other_streams_of_what_came_behind_them():
+def test_a_window_is_the_cause_of_its_blocked_frames_and_other_streams_of_queued_frames():
     assert causes("narrow streams")["send_limited.h2_stream_window"] > 500_000_000
     assert causes("a narrow connection")["send_limited.h2_connection_window"] > 200_000_000
     assert causes("in turn")["send_limited.multiplexed_behind"] > 50_000_000

@@ -112,7 +112,7 @@ def test_a_pacer_holds_until_its_clock_lets_go_and_a_window_until_an_ack_does(ac
         ("fast_recovery", ["0 send_limited.bottleneck 20", "0 send_limited.cwnd 25"]),
     ],
 )
-def test_what_a_pacer_did_not_let_go_waited_for_the_window_unless_a_loss_took_that(later, found):
+def test_unreleased_paced_data_waited_for_the_window_unless_a_loss_reduced_it(later, found):
     lines = f"""
         S 75 pacing
         S 75>100 1+1460 ack 101 new
@@ -127,7 +127,7 @@ def test_what_a_pacer_did_not_let_go_waited_for_the_window_unless_a_loss_took_th
     assert waits_of(true_waits(tables(OPENED + lines, [own]), document))[2:] == found
 
 
-def test_the_delayed_ack_that_ended_what_a_pacer_began_was_waited_for_all_that_time():
+def test_a_delayed_ack_that_ends_a_pacers_hold_accounts_for_all_of_it():
     lines = """
         S 75 pacing
         S 75>100 1+1200 ack 101 new
@@ -160,7 +160,7 @@ def test_a_hold_that_a_delayed_ack_ended_is_a_stall_of_both_algorithms():
     assert stalls(lines, own) == [(0, "short-initial-segment", 90.0)]
 
 
-def test_a_hold_of_an_ordinary_round_trip_is_no_delayed_ack():
+def test_a_hold_of_an_ordinary_rtt_is_no_delayed_ack():
     own = transaction(0, request=(1, 100), response=(1, 700), received_ms=75, written_ms=75)
     lines = NAGLE.format(ack=100, heard=125, came=150, reason="ack")
     assert waits(lines, own)[2:] == ["0 stall.nagle_hold 50"]
@@ -189,7 +189,7 @@ ROOM = """
         ("500", "125", 0, "stall.nagle_hold"),
     ],
 )
-def test_what_nagles_algorithm_does_not_hold_waited_for_room_in_the_buffer(segment, left_ms, gap_ms, cause):
+def test_data_that_nagles_algorithm_does_not_hold_waited_for_buffer_space(segment, left_ms, gap_ms, cause):
     length = int(segment.split()[0])
     own = transaction(0, request=(1, 100), response=(1, 200 + length), received_ms=75, written_ms=75)
     lines = ROOM.format(segment=segment, left=left_ms)
@@ -197,7 +197,7 @@ def test_what_nagles_algorithm_does_not_hold_waited_for_room_in_the_buffer(segme
 
 
 @pytest.mark.parametrize(("came_ms", "round_trip_ms"), [("185", 50), ("205", 70), ("-", 50)])
-def test_the_round_trip_of_a_stall_is_that_of_what_was_held_with_the_queue_that_it_met(came_ms, round_trip_ms):
+def test_the_rtt_of_a_stall_includes_the_queue_of_the_held_packet(came_ms, round_trip_ms):
     lines = f"""
         S 75 send_buffer
         S 75>100 1+1460 ack 101 new
@@ -237,13 +237,13 @@ LOST = """
 """
 
 
-def test_a_loss_that_duplicate_acks_told_of_holds_up_the_stream_from_what_came_behind_it():
+def test_a_loss_reported_by_duplicate_acks_delays_the_stream_from_the_next_arrival_on():
     lines = LOST.format(behind="S 75>102 2921+1460 ack 101 new", again=127, came=152, reason="fast_retransmit")
     own = transaction(0, request=(1, 100), response=(1, 4380), received_ms=75, written_ms=75)
     assert waits(lines, own)[2:] == ["0 send_limited.bottleneck 2", "0 stall.fast_recovery 50"]
 
 
-def test_a_timer_that_ran_out_although_acks_told_of_the_hole_is_a_timeout():
+def test_a_timer_that_expired_despite_acks_of_later_data_is_a_timeout():
     lines = LOST.format(
         behind="S 75>102 2921+1460 ack 101 new", again=375, came=400, reason="retransmission_timeout"
     )
@@ -273,7 +273,7 @@ def test_a_probe_that_was_lost_before_ends_a_tail_loss_when_it_comes_behind_a_ho
     assert waits(lines, own)[2:] == ["0 stall.tail_loss 200", "0 stall.retransmission_timeout 302"]
 
 
-def test_what_came_to_a_closed_window_was_not_there_until_it_came_again():
+def test_data_refused_by_a_closed_window_arrives_with_its_retransmission():
     lines = """
         S 75>100 1+1460 ack 101 new
         C 100>125 101+0 ack 1461 win 0 ack
@@ -321,7 +321,7 @@ def test_a_window_that_is_used_up_and_then_closed_was_not_opened_by_its_reader_b
     assert found[2:] == ["0 send_limited.receive_window 150", "0 send_limited.zero_window 600"]
 
 
-def test_what_was_offered_once_is_taken_though_the_window_is_told_in_coarser_units_later():
+def test_an_offered_window_stays_valid_despite_coarser_later_units():
     lines = """
         S 75>100 1+1000 ack 101 new
         C 100>125 101+0 ack 1001 win 384 ack
@@ -331,7 +331,7 @@ def test_what_was_offered_once_is_taken_though_the_window_is_told_in_coarser_uni
     assert waits(lines, own, opened=OPENED_BY_A_SEGMENT)[2:] == ["0 server.data_unavailable 50"]
 
 
-def test_what_a_copy_brings_besides_what_was_lost_took_its_time_on_the_link():
+def test_new_data_in_a_retransmission_took_its_time_on_the_link():
     lines = """
         S 75>107 1+1000 ack 101 new
         S 75>- 1001+560 ack 101 new
@@ -344,7 +344,7 @@ def test_what_a_copy_brings_besides_what_was_lost_took_its_time_on_the_link():
     assert found[-2:] == ["0 send_limited.bottleneck 16.6667", "0 stall.tail_loss 293"]
 
 
-def test_a_window_cost_nothing_while_the_link_was_at_work_on_a_copy_of_what_had_come():
+def test_a_window_costs_nothing_while_the_link_carries_a_redundant_copy():
     lines = """
         S 75>110 1+1460 ack 101 new
         S 85>120 1+1460 ack 101 retransmission_timeout
@@ -359,7 +359,7 @@ def test_a_window_cost_nothing_while_the_link_was_at_work_on_a_copy_of_what_had_
     ]
 
 
-def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
+def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_shows_of_it():
     lines = """
         S 75>100 1+1000 ack 101 new
         S 75>- 1001+500 ack 101 new
@@ -371,7 +371,7 @@ def test_a_fin_behind_a_lost_end_is_acknowledged_as_data_is_and_tells_of_it():
     assert waits(lines, own)[2:] == ["0 stall.retransmission_timeout 300"]
 
 
-def test_what_goes_out_again_as_acks_come_after_a_timeout_belongs_to_it():
+def test_retransmissions_by_acks_after_a_timeout_belong_to_it():
     lines = """
         S 75 slow_start
         S 75>100 1+1460 ack 101 new
@@ -455,7 +455,7 @@ def tail_behind_two(request, ack):
     return stalls(TAIL_BEHIND_TWO.format(request=request, ack=ack), own)
 
 
-def test_a_tail_held_for_a_round_trip_behind_full_segments_is_no_odd_final_segment():
+def test_a_tail_held_for_a_rtt_behind_full_segments_is_no_odd_final_segment():
     assert tail_behind_two("101+0 ack 2921", "ack") == [(0, "nagle-hold", 50.0)]
 
 

@@ -15,7 +15,7 @@ def test_data_that_is_missing_may_have_filled_the_window_that_seems_to_have_room
     assert not [it for it in comparison.verdicts if it.detector == "small-send-buffer"]
 
 
-def test_a_window_of_cubic_that_grows_by_half_a_segment_in_a_round_trip_is_no_send_buffer() -> None:
+def test_a_window_of_cubic_that_grows_by_half_a_segment_in_a_rtt_is_no_send_buffer() -> None:
     # The last segment of a page is short, but the window counts packets.
     _, comparison = compared_run(1, 130, at="client")
     assert not comparison.confusion[_WINDOW_FOR_BUFFER]

@@ -38,18 +38,18 @@ def test_queue_at_one_end_is_the_links_pace_at_the_other():
     assert not causes(pair({"send_limited.bottleneck": 30.0}, {"network.queueing": 30.0}))
 
 
-def test_what_one_end_could_not_observe_may_be_anything():
+def test_unobserved_time_at_one_end_matches_any_cause():
     assert not causes(pair({"unobserved": 30.0}, {"server.think": 30.0}))
     assert causes(pair({"unobserved": 30.0}, {"server.think": 33.0}))
 
 
-def test_what_the_server_never_got_is_passed_over_and_counted():
+def test_packets_lost_before_the_server_are_skipped_and_counted():
     drop = {"dir": "up", "sport": KEY[0], "dport": 8080, "payload": 0, "t": 0.0, "seq_raw": 0, "why": "list"}
     lost = pair({"stall.tail_loss": 200.0}, {"server.think": 1.0}, [drop])
     assert (lost.passed_over, lost.disagreements) == (1, [])
 
 
-def test_transaction_of_one_end_alone_is_told():
+def test_transaction_of_one_end_alone_is_reported():
     capture = Capture("made", SAMPLES, {}, False)
     one = compared(capture, Shares(SAMPLES, {KEY: []}), Shares(SAMPLES, {}))
     assert one.not_at_both == [KEY]

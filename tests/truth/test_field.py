@@ -45,7 +45,7 @@ def test_a_pause_of_a_server_with_tcp_nodelay_is_on_the_wire_and_nothing_is_held
     assert {"tail-loss", "zero-window", "unanswered-request"} <= set(sidecar["never"])
 
 
-def test_what_nagles_algorithm_holds_leaves_with_the_ack_long_after_its_write(tmp_path):
+def test_a_nagle_hold_ends_with_the_ack_long_after_the_write(tmp_path):
     server = Server(plans=((Write(220), Write(900, 5)),), nodelay=False)
     sidecar, flows = made("sleeping_nagle_5", tmp_path, client=FEW, server=server)["server"]
     longest = max(sidecar["holds"], key=lambda hold: hold["end_ns"] - hold["start_ns"])
@@ -62,7 +62,7 @@ def test_what_nagles_algorithm_holds_leaves_with_the_ack_long_after_its_write(tm
     assert any(set(place["any_of"]) == set(NAGLE) for place in sidecar["must"])
 
 
-def test_full_segments_are_sent_again_and_again_into_a_black_hole(tmp_path):
+def test_full_segments_are_retransmitted_and_again_into_a_black_hole(tmp_path):
     server = Server(plans=((Write(700),), (Write(3220),)))
     captures = made("black_hole_path_mtu_3220_closed", tmp_path, client=IMPATIENT, server=server)
     sidecar, flows = captures["server"]

@@ -28,7 +28,7 @@ def claim(**changes: Any) -> Claim:
     return dataclasses.replace(HELD, **changes)
 
 
-def test_a_claim_of_nagles_algorithm_is_right_where_the_kernel_held_something():
+def test_a_nagle_finding_is_right_if_the_kernel_held_data():
     verdict = judge(sidecar(holds=[HOLD]), [HELD])
     assert verdict.decided == [(HELD, True)]
     assert not verdict.false_nagle
@@ -52,7 +52,7 @@ def test_a_cork_like_it_and_a_hold_too_short_to_be_seen_decide_nothing():
     assert judge(sidecar(gaps=[[1_000_000_000, 1_030_000_000]]), [HELD]).decided
 
 
-def test_what_must_be_named_is_missed_where_another_name_is_told():
+def test_a_required_finding_is_missed_if_another_name_is_reported():
     place = {"any_of": ["zero-window"], "client_port": 40000, "server_port": 8080}
     assert judge(sidecar(must=[place]), [HELD]).missed == [place]
     right = claim(detector="zero-window")
@@ -60,7 +60,7 @@ def test_what_must_be_named_is_missed_where_another_name_is_told():
     assert (verdict.named, verdict.missed, verdict.decided) == (1, [], [(right, True)])
 
 
-def test_what_the_kernel_rules_out_is_wrong_and_what_nobody_knows_is_not_judged():
+def test_findings_ruled_out_by_the_kernel_are_wrong_and_unknowns_are_not_judged():
     lost = claim(detector="tail-loss")
     assert judge(sidecar(never=["tail-loss"]), [lost]).other_wrong == [lost]
     assert not judge(sidecar(), [lost]).decided

@@ -66,13 +66,13 @@ def test_a_hold_has_one_owner(kernel):
         assert len(held) == len(set(held)), capture.name
 
 
-def test_structure_alone_is_told_where_requests_were_split_without_cost(kernel):
+def test_structure_alone_is_reported_where_requests_were_split_without_cost(kernel):
     for capture, found in kernel:
         told = found.filter(detector="split-request", severity="info")
         assert told.height == fnmatch.fnmatch(capture.sidecar["name"], "req_split_nodelay_*"), capture.name
 
 
-def test_client_and_server_tell_the_same_loss(kernel):
+def test_client_and_server_show_the_same_loss(kernel):
     lost = {capture.name: _lost_ms(capture) for capture, _ in kernel}
     for name, at_server in lost.items():
         at_client = lost.get(name.removesuffix(".srv"))

@@ -34,7 +34,7 @@ def test_every_culprit_has_a_name_of_its_own_and_a_twin():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("culprit", CULPRITS, ids=lambda each: each.name)
-def test_a_culprit_is_named_by_what_it_costs(culprit: Culprit, tmp_path):
+def test_a_culprit_is_named_with_its_cost(culprit: Culprit, tmp_path):
     make(culprit, tmp_path)
     told = verdicts(culprit, tmp_path)
     assert [str(each) for each in told if not each.is_right] == []

@@ -51,7 +51,7 @@ def test_a_detector_of_flows_reads_no_other_columns_than_those_that_it_is_given(
     assert as_findings(detector, found, tables).collect().is_empty()
 
 
-def test_what_is_gathered_of_all_flows_reads_no_other_columns_than_those_given():
+def test_gathering_over_all_flows_reads_only_the_given_columns():
     tables = empty(candidates.GATHERED_COLUMNS)
     gathers = {gather.name: gather for each in DETECTORS.values() for gather in each.gathers}
     assert all(each.rows(tables).collect().is_empty() for each in gathers.values())

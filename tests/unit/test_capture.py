@@ -107,7 +107,7 @@ def test_cut_gzip_is_truncated_and_says_so_in_the_anomalies(file):
     assert "capture_cut_short" in trace.anomalies["kind"].to_list()
 
 
-def test_missing_file_directory_and_forbidden_file_are_told_apart(file, tmp_path):
+def test_missing_file_directory_and_forbidden_file_are_distinguished(file, tmp_path):
     with pytest.raises(tcptrace_http.CaptureError, match="no such file"):
         decode(tmp_path / "absent.pcap")
     with pytest.raises(tcptrace_http.CaptureError, match="is a directory"):
@@ -135,7 +135,7 @@ def test_missing_file_directory_and_forbidden_file_are_told_apart(file, tmp_path
     ],
     ids=["empty", "picture", "packed text", "link type"],
 )
-def test_what_is_no_capture_is_a_clear_error(file, content, error, says):
+def test_a_file_that_is_no_capture_is_a_clear_error(file, content, error, says):
     with pytest.raises(error, match=says) as raised:
         decode(file(content))
     assert raised.value.path.endswith("x.pcap")
@@ -149,7 +149,7 @@ def test_glob_names_its_files_in_order_and_an_existing_path_is_no_glob(file, tmp
         list(expand([str(tmp_path / "z*")]))
 
 
-def test_what_is_written_is_read_again():
+def test_written_scenarios_are_read_back():
     records = clean_exchange()
     written = io.BytesIO()
     tcptrace_http.write_pcap(written, records)
@@ -197,12 +197,12 @@ def other_ether_type(ether_type: int, count: int) -> list[tuple[int, bytes]]:
     return [(START, bytes(12) + struct.pack(">H", ether_type) + bytes(46))] * count
 
 
-def test_protocols_are_told_with_their_packets_where_nothing_is_tcp(file):
+def test_protocols_are_reported_with_their_packets_where_nothing_is_tcp(file):
     records = [*other_ether_type(0x0806, 2), *other_ether_type(0x88CC, 12)]
     assert unknown(file(pcap(records))) == ["EtherType 0x88cc: 12 packets", "EtherType 0x0806: 2 packets"]
 
 
-def test_beside_tcp_an_ether_type_is_told_from_a_tenth_of_the_packets_on(file):
+def test_beside_tcp_an_ether_type_is_distinguished_from_a_tenth_of_the_packets_on(file):
     records = clean_exchange(10)
     tenth = len(records) // 9 + 1
     arp = other_ether_type(0x0806, 3 * tenth)
@@ -223,6 +223,6 @@ def test_capture_in_memory_has_the_rows_of_the_same_capture_in_a_file(file, pack
     assert tcptrace_http.read(packed).packets.equals(tcptrace_http.read(file(packed)).packets)
 
 
-def test_bytes_that_are_no_capture_are_told_without_a_path():
+def test_bytes_that_are_no_capture_are_reported_without_a_path():
     with pytest.raises(UnknownFormat, match=r"^<bytes>: "):
         tcptrace_http.analyze(b"no capture at all, whatever it is called")

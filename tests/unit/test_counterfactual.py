@@ -51,7 +51,7 @@ def test_two_findings_that_have_room_in_the_waits_of_their_cause_share_nothing()
     assert judged(finding("a", 120), finding("b", 80)) == [("a", 120, 180, 0), ("b", 80, 220, 0)]
 
 
-def test_what_two_findings_claim_beyond_the_waits_of_their_cause_is_saved_once():
+def test_time_claimed_by_two_findings_beyond_their_waits_is_saved_once():
     assert judged(finding("a", 150), finding("b", 130)) == [("a", 150, 150, 80), ("b", 130, 170, 80)]
 
 

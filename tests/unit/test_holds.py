@@ -130,7 +130,7 @@ def test_a_held_part_of_the_clienthello_is_no_other_hold():
     assert told(handshake=within_hello, direction="client_to_server", offset=None) == []
 
 
-def test_a_hold_of_a_request_is_told_as_the_clients():
+def test_a_hold_of_a_request_is_reported_as_the_clients():
     (found,) = told(direction="client_to_server")
     assert "of the request" in found["summary"]
     assert "the server delayed" in found["summary"]

@@ -121,7 +121,7 @@ def test_a_proxy_waits_for_its_upstream_and_the_findings_are_those_of_the_upstre
     assert_partition(analysis)
 
 
-def test_the_front_leg_alone_is_told_as_before():
+def test_the_front_leg_alone_is_reported_as_before():
     front, _ = slow_upstream()
     alone = analysed(front)
     assert alone.hops.is_empty()
@@ -214,7 +214,7 @@ def test_concurrent_requests_for_one_target_are_matched_in_order_and_less_sure()
     assert first["confidence"] < second["confidence"]
 
 
-def test_bodies_tell_concurrent_requests_for_one_target_apart():
+def test_bodies_show_concurrent_requests_for_one_target_apart():
     both = [legs(number) for number in range(2)]
     for number, (front, upstream) in enumerate(both):
         front.ask(START + (1 + number) * MILLISECOND, request())
@@ -254,7 +254,7 @@ def test_on_one_host_each_server_of_a_chain_has_the_next_as_its_upstream():
     assert pairs(analysis) == [("58080.0", "58081.0"), ("58081.0", "58082.0")]
 
 
-def test_a_proxy_with_two_addresses_is_known_by_where_the_capture_was_taken():
+def test_a_proxy_with_two_addresses_is_identified_by_the_capture_point():
     """Check legs on different addresses: the front leg is public, the upstream leg on loopback."""
     front = Leg(CLIENT, PROXY)
     front.time = START
@@ -287,7 +287,7 @@ def test_a_host_with_one_server_has_no_proxy():
     assert analysis.hops.is_empty()
 
 
-def test_what_a_socket_of_the_proxy_holds_itself_stays_its_own():
+def test_holds_of_a_proxys_own_socket_stay_its_own():
     """Check a complete upstream response whose last segment Nagle's algorithm holds on the front leg."""
     front, upstream = legs()
     body = b"x" * 1200

@@ -76,14 +76,14 @@ def test_finding_of_a_sound_capture_keeps_its_confidence():
 
 
 @pytest.mark.parametrize("name", DETECTORS)
-def test_every_detector_says_what_it_needs(name):
+def test_every_detector_states_its_needs(name):
     detector = DETECTORS[name]
     assert hasattr(__import__(detector.find.__module__, fromlist=["NEEDS"]), "NEEDS")
     assert set(detector.needs) <= set(NEEDS)
     assert not detector.needs or not detector.reads_flaws
 
 
-def test_every_flaw_has_the_need_that_it_spoils_and_the_detector_that_tells_it():
+def test_every_flaw_has_the_need_that_it_spoils_and_the_detector_that_shows_it():
     assert [need.flaw for need in NEEDS.values()] == list(schema.FLAWS)
     assert {flaw.replace("_", "-") for flaw in schema.FLAWS} == {
         each.name for each in DETECTORS.values() if each.reads_flaws

@@ -90,7 +90,7 @@ def test_a_link_is_known_with_the_packet_that_brought_the_end_of_its_tag(made):
     assert links_of(tcptrace_http.analyze(pcap(connection.records))) == links
 
 
-def test_what_comes_behind_missing_bytes_has_no_links():
+def test_data_after_missing_bytes_has_no_links():
     tags = images(0, 9)
     connection = Connection()
     connection.open()

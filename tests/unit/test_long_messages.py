@@ -38,7 +38,7 @@ def test_a_long_message_is_explained_from_its_beginning_to_its_end() -> None:
     assert "unobserved" not in found
 
 
-def test_what_acknowledgments_alone_push_out_of_the_log_is_said() -> None:
+def test_data_displaced_from_the_log_by_acks_alone_is_reported() -> None:
     connection = _begun(20)
     for _ in range(SEGMENTS):
         connection.from_client(after=1000)

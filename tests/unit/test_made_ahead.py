@@ -17,7 +17,7 @@ def test_the_same_things_come_in_order():
     assert list(made_ahead(each for each in range(100))) == list(range(100))
 
 
-def test_what_making_raises_comes_after_the_things_before():
+def test_an_exception_of_making_follows_the_earlier_items():
     def made() -> Generator[int]:
         yield 1
         yield 2

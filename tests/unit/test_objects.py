@@ -145,7 +145,7 @@ def test_a_repeat_on_another_connection_is_found_and_another_client_is_none(tmp_
     assert rows.select("flow", "previous_flow", "is_unchanged").rows() == [(1, 0, True)]
 
 
-def test_a_pause_counts_as_a_round_trip_at_most(tmp_path):
+def test_a_pause_counts_as_a_rtt_at_most(tmp_path):
     connection, body = opened(), random.Random(6).randbytes(6000)
     fetch(connection, "/", body)
     fetch(connection, "/", body)
@@ -212,7 +212,7 @@ def test_findings_of_batches_are_those_of_the_whole_though_flows_left_before(tmp
     assert document(in_batches) == document([whole])
 
 
-def test_what_curl_asked_of_nginx_is_told_apart(sample_traces):
+def test_requests_of_curl_to_nginx_are_distinguished(sample_traces):
     analysis = tcptrace_http.analyze(sample_traces / "objects_nginx_curl.pcap")
     redirects = analysis.redirects.select("target", "next_host", "next_target", "first_flow").rows()
     assert redirects == [

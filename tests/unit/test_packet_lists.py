@@ -117,7 +117,7 @@ def test_no_packets_are_an_empty_capture():
         ([Raw(b"x")], "scapy has no link type for Raw: begin packets with Ether()"),
     ],
 )
-def test_what_is_no_packet_is_named_with_its_place(given, complaint):
+def test_an_invalid_packet_is_named_with_its_place(given, complaint):
     with pytest.raises(CaptureError) as raised:
         tcptrace_http.analyze(given)
     assert complaint in str(raised.value)
@@ -149,13 +149,13 @@ def test_a_frame_of_packets_in_memory_is_given_back():
     assert frame.wire_bytes == len(frame.data)
 
 
-def test_a_frame_that_is_not_there_is_told(stalled_capture):
+def test_a_frame_that_is_not_there_is_reported(stalled_capture):
     for number in (0, 10_000):
         with pytest.raises(UnknownName, match=f"there is no frame {number}"):
             stalled_capture.packet(number)
 
 
-def test_a_link_type_that_dpkt_cannot_read_is_told():
+def test_a_link_type_that_dpkt_cannot_read_is_reported():
     analysis = tcptrace_http.analyze(pcap([(START, bytes(40))], link_type=LINUX_COOKED))
     assert analysis.packet(1).dpkt().__class__.__name__ == "SLL"
     radio = tcptrace_http.captured_frame.CapturedFrame(1, START, 127, 4, b"abcd")

@@ -59,7 +59,7 @@ def test_short_segment_that_does_not_wait_for_a_short_one_shows_that_nagle_is_of
     assert server_profile(short, tmp_path)["nagle"] == "off"
 
 
-def test_longest_delay_of_an_ack_is_told_with_its_frame(tmp_path: Path) -> None:
+def test_longest_delay_of_an_ack_is_reported_with_its_frame(tmp_path: Path) -> None:
     lone = [
         "+0.101000 S > C P 1:1001(1000) ack 101 win 65160 {200 head=100 body=900}",
         "+0.141000 C > S . ack 1001 win 64240",

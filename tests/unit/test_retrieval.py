@@ -104,7 +104,7 @@ def test_a_referer_binds_an_object_to_its_page_while_another_page_runs():
     assert grouping(pages(rows)) == [["0.0 base", "0.1 referer"], ["1.0 base", "1.1 referer"]]
 
 
-def test_what_a_style_sheet_of_the_page_names_belongs_to_the_page():
+def test_objects_of_a_style_sheet_belong_to_the_page():
     rows = [
         got(0, 0, "/", 0, 100, **HTML),
         got(0, 1, "/s.css", 101, 150, referer="http://h/", content_type="text/css"),
@@ -157,12 +157,12 @@ def test_a_click_after_a_silence_begins_a_page_although_it_has_a_referer():
     assert grouping(pages(rows)) == [["0.0 base"], ["0.1 base", "0.2 referer", "0.3 referer"]]
 
 
-def test_what_an_open_page_asks_for_after_five_seconds_is_no_part_of_its_retrieval():
+def test_requests_five_seconds_after_a_page_are_outside_its_retrieval():
     rows = [got(0, 0, "/", 0, 100, **HTML), got(0, 1, "/poll", 5101, 5200, referer="http://h/")]
     assert grouping(pages(rows)) == [["0.0 base"], ["0.1 base"]]
 
 
-def test_a_document_without_referer_begins_a_page_where_the_client_sends_referers():
+def test_a_document_without_referer_begins_a_page_if_the_client_sends_referers():
     rows = [
         got(0, 0, "/a", 0, 100, **HTML),
         got(0, 1, "/a.png", 101, 200, referer="http://h/a"),
@@ -238,7 +238,7 @@ def test_a_page_whose_transactions_come_in_two_batches_is_one():
     assert pages.complaint is None
 
 
-def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_said():
+def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_reported():
     pages = Pages(bytes_max=400)
     for number in range(4):
         pages.add(sources([got(number, 0, "/", number * 2000, number * 2000 + 100, **HTML)]), ())
@@ -261,7 +261,7 @@ def test_exchanges_of_tls_without_keys_are_retrievals_by_time_alone():
     assert found.retrievals["bytes"].to_list() == [3000, 1000]
 
 
-def test_exchanges_of_tls_belong_to_no_page_where_http_is_in_clear():
+def test_exchanges_of_tls_belong_to_no_page_where_http_is_in_cleartext():
     assert grouping(pages([exchange(0, 0, 0, 100), got(1, 0, "/", 50, 120, **HTML)])) == [["1.0 base"]]
 
 

@@ -122,7 +122,7 @@ def test_a_roll_up_is_a_word_of_its_tool(name):
     assert ROLLUPS[name].rfc4898 in {"SndLimTimeCwnd", "SndLimTimeRwin", "SndLimTimeSnd", "none"}
 
 
-def test_what_an_upload_waited_for_is_time_to_send_and_none_of_the_servers_sender():
+def test_waits_of_an_upload_are_send_time_and_not_the_servers():
     partition = [("request.send", 1), ("send_limited.receive_window", 10), ("network.propagation", 5)]
     table = waits([partition]).with_columns(
         direction=pl.Series(

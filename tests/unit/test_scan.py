@@ -101,7 +101,7 @@ def source(path, table: str):
 
 
 @pytest.mark.parametrize("name", NOT_BY_ROW)
-def test_a_predicate_over_many_rows_sees_all_of_them_whoever_hands_it_down(chunks, name):
+def test_a_predicate_over_many_rows_sees_all_rows(chunks, name):
     eager = tcptrace_http.analyze(chunks, tables=["segments"]).segments
     predicate = NOT_BY_ROW[name]
     for n_rows in (None, 210):
@@ -117,7 +117,7 @@ def test_a_predicate_over_many_rows_sees_those_of_all_blocks(long_capture, monke
     assert [batch["frame"].to_list() for batch in batches] == [[len(clean_exchange(1000))]]
 
 
-def test_predicates_are_told_apart_by_whether_they_need_the_row_alone():
+def test_predicates_are_distinguished_by_whether_they_need_the_row_alone():
     assert [name for name, predicate in BY_ROW.items() if not lazy_scan._is_by_row(predicate)] == []
     assert [name for name, predicate in NOT_BY_ROW.items() if lazy_scan._is_by_row(predicate)] == []
 

@@ -43,5 +43,5 @@ def test_clipped_text_keeps_its_ends():
     assert clipped("abcdefghij", 7) == "abcd…ij"
 
 
-def test_what_could_steer_a_terminal_is_escaped():
+def test_terminal_control_characters_are_escaped():
     assert printable("/\x1b[31mé\n\u202e") == "/\\x1b[31mé\\n\\u202e"

@@ -113,7 +113,7 @@ def test_frame_of_several_flows_asks_for_one(sample_traces):
     assert segments.tcp.plot.rtt(flow=3).to_dict()["title"]["text"].endswith("flow 3 were acknowledged")
 
 
-def test_analysis_says_how_much_there_is_and_what_findings_lost(analysis):
+def test_analysis_shows_its_size_and_lost_time(analysis):
     said = repr(analysis)
     assert said.startswith("<analysis of ")
     counts = said.rpartition("stalled.pcap: ")[2]

@@ -19,7 +19,7 @@ _ROWS_OF_A_MEGABYTE: Final = 150
 
 
 @pytest.mark.slow
-def test_ten_connections_on_a_fast_link_do_not_tell_a_wait_for_each_segment(tmp_path: Path) -> None:
+def test_ten_connections_on_a_fast_link_do_not_show_a_wait_for_each_segment(tmp_path: Path) -> None:
     recording = record(tmp_path, keep_alive("ten", responses=115))
     analysis = analyze(recording.path)
     assert len(analysis.waits) < _ROWS_OF_A_MEGABYTE * len(analysis.transactions)

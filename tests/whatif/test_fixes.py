@@ -18,7 +18,7 @@ def time_of(scenario):
 
 
 @pytest.mark.parametrize("fix", FIXES.values(), ids=lambda fix: fix.name)
-def test_fix_says_what_it_is_and_names_detectors_that_exist(fix):
+def test_fix_has_a_description_and_names_existing_detectors(fix):
     assert re.fullmatch(r"[a-z0-9]+([-.][a-z0-9]+)*", fix.name)
     assert fix.about
     assert fix.source
@@ -118,6 +118,6 @@ def test_names_with_a_plus_are_both():
 
 
 @pytest.mark.parametrize("name", ["no-nagel", "no-nagle+initial-windw-10", ""])
-def test_name_of_no_fix_is_told_with_what_is_near(name):
+def test_name_of_no_fix_is_reported_with_what_is_near(name):
     with pytest.raises(UnknownName, match=r"no fix .*(did you mean|there are)"):
         fix_named(name)

@@ -63,14 +63,14 @@ def real(request, tmp_path_factory):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("source", "other", "strategy"), [("h1", "h2", "http2"), ("h2", "h1", "http11")])
-def test_a_page_of_a_real_server_takes_what_was_predicted_of_its_capture(real, source, other, strategy):
+def test_a_real_servers_page_takes_the_predicted_time(real, source, other, strategy):
     told = tcptrace_http.whatif(real[source], strategies=[strategy], draws=0)
     assert told.modelled_ns == pytest.approx(took(real[source]), rel=WITHIN)
     assert told.row(strategy).elapsed_ns == pytest.approx(took(real[other]), rel=WITHIN)
 
 
 @pytest.mark.slow
-def test_the_streams_of_a_real_server_are_told_as_such(real):
+def test_the_streams_of_a_real_server_are_reported_as_such(real):
     found = infer(real["h2"])
     assert found.figure("browser.strategy").value == "http2"
     assert found.figure("client.h2_stream_window").value == 1 << 20

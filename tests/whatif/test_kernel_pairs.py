@@ -15,7 +15,7 @@ def test_both_captures_of_each_pair_are_of_one_workload(captures):
         assert workload(captures / "kernel", broken) == workload(captures / "kernel", fixed), (broken, fixed)
 
 
-def test_what_is_predicted_of_a_sample_is_what_the_fixed_sample_shows(sample_traces):
+def test_the_prediction_from_a_sample_equals_the_fixed_sample(sample_traces):
     (result,) = results(sample_traces, EVERYDAY)
     assert result.is_above_noise
     assert result.is_good
@@ -30,7 +30,7 @@ def test_nine_of_ten_savings_are_predicted_within_fifteen_percent(captures):
 
 
 @pytest.mark.slow
-def test_what_was_broken_is_modelled_as_it_was(captures):
+def test_a_broken_transfer_is_modelled_unchanged(captures):
     found = list(results(captures / "kernel"))
     near = [each for each in found if abs(each.modelled_broken / each.measured_broken - 1) <= 0.15]
     assert len(near) >= OF_ALL * len(found)

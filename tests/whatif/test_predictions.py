@@ -63,13 +63,13 @@ def test_second_fix_alone_leaves_the_stall_of_slow_start(apache):
     assert {cause.cause: cause.after_ns for cause in second.causes}[STALL] > 150 * MS
 
 
-def test_headline_tells_the_fix_the_times_and_the_findings(apache):
+def test_headline_shows_the_fix_the_times_and_the_findings(apache):
     told = headline(apache)
     assert re.match(r"With one-write the retrieval takes 12\.\d ms instead of 60\d\.\d ms: 5[89]\d", told)
     assert "2 short-initial-segment, 1 odd-short-final-segment" in told
 
 
-def test_what_the_capture_leaves_open_is_in_the_range(apache, sample_traces):
+def test_open_choices_of_the_capture_are_in_the_range(apache, sample_traces):
     """Check 4.4BSD hosts: they send the same packets here, and would stall again with one write (sosend)."""
     assert set(apache.left_open["server.stack"]) == {"sunos-4.1.3", "bsd-4.4"}
     assert "leaves server.stack open: sunos-4.1.3 or bsd-4.4" in " ".join(apache.text().split())
@@ -95,7 +95,7 @@ def test_causes_sum_to_the_difference_exactly(apache):
     assert sum(apache.baseline_causes.values()) == apache.baseline_ns
 
 
-def test_rows_begin_with_what_saves_most(apache):
+def test_rows_begin_with_the_largest_saving(apache):
     saved = [row.saved_ns for row in apache.rows]
     assert saved == sorted(saved, reverse=True)
     assert apache.table["name"].to_list() == [row.name for row in apache.rows]
@@ -181,7 +181,7 @@ def test_session_is_all_that_its_client_retrieved(sample_traces):
     assert "19 short-initial-segment" in headline(session)
 
 
-def test_capture_without_a_retrieval_is_told(tmp_path):
+def test_capture_without_a_retrieval_is_reported(tmp_path):
     path = tmp_path / "handshake.pcap"
     path.write_bytes(pcap(clean_exchange(1)[:3]))
     with pytest.raises(ScenarioError, match="no page was retrieved"):
@@ -198,7 +198,7 @@ def test_capture_without_a_retrieval_is_told(tmp_path):
         ({"retrieval": 99}, ScenarioError),
     ],
 )
-def test_choice_that_cannot_be_is_told(page, choice, error):
+def test_choice_that_cannot_be_is_reported(page, choice, error):
     with pytest.raises(error):
         tcptrace_http.whatif(page, **choice)
 
@@ -212,7 +212,7 @@ def test_json_has_all_of_it(apache):
         assert sum(cause["saved_ns"] for cause in row["causes"]) == row["saved_ns"]
 
 
-def test_second_accesses_are_told_apart(apache):
+def test_second_accesses_are_distinguished(apache):
     again = {row.name for row in apache.rows if row.is_second_access}
     assert {"conditional-get", "http10-ttcp", "p-http-restart-keep"} <= again
     assert not again & {"http11", "getall", "optimistic-delta", "cumulative-cache"}
@@ -240,7 +240,7 @@ def test_chart_has_a_bar_a_row_and_the_baseline(apache):
         ("page_rtt100_keepalive_serial", "parallel-4", "page_rtt100_keepalive_par4"),
     ],
 )
-def test_what_was_predicted_is_what_real_hosts_then_took(captures, before, fix, after):
+def test_predictions_equal_the_times_of_real_hosts(captures, before, fix, after):
     """Check captures of real stacks before and after the change: within 3 % of the time before."""
     folder = captures / "kernel"
     prediction = tcptrace_http.whatif(folder / f"{before}.pcap", fixes=[fix], draws=0)

@@ -74,7 +74,7 @@ def test_the_prediction_is_the_saving_of_the_scenario_with_the_fix(name, fix):
     assert told.row(fix).saved_ns == pytest.approx(true, abs=max(WITHIN * abs(true), NOISE_NS))
 
 
-def test_price_of_a_round_trip_is_a_round_trip():
+def test_price_of_a_rtt_is_a_rtt():
     """Check TLS 1.2 to 1.3, with a chain that fits the first window in both."""
     scenario = secured(Tls(version=TlsVersion.TLS12, tickets=0))
     row = tcptrace_http.whatif(analysed(scenario), fixes=["tls-1.3"], draws=0).row("tls-1.3")
@@ -94,7 +94,7 @@ def test_the_range_has_the_saving_that_a_capture_of_tls12_leaves_open():
     assert told.row("tls-1.3").saved.low_ns < true <= told.row("tls-1.3").saved.high_ns + NOISE_NS
 
 
-def test_a_capture_in_clear_is_offered_no_fix_of_tls():
+def test_a_capture_in_cleartext_is_offered_no_fix_of_tls():
     prediction = tcptrace_http.whatif(analysed(RETRIEVALS["nodelay"]), draws=0)
     assert not {row.name for row in prediction.rows} & set(OF_TLS)
     assert {one.name for one in prediction.skipped} >= set(OF_TLS)

@@ -81,7 +81,7 @@ def test_h1_retrievals_are_synchronized_with_the_clients_heartbeat():
     assert 1000 * mean(alone) == pytest.approx(retrieval_ms(APACHE) - 100, abs=25)
 
 
-def test_h1_a_connection_costs_the_hosts_what_two_rows_of_the_table_differ_by():
+def test_h1_the_connection_cost_is_the_difference_of_two_table_rows():
     """Check the connection cost: without it, HTTP would be as fast as P-HTTP with both fixes."""
     free = 1000 * mean(durations(simulate(heidemann(strategy=HTTP, connection_cost=0)).truth))
     assert 0 < free - retrieval_ms(BOTH_FIXES) < 1
@@ -139,7 +139,7 @@ def test_h4_a_kept_window_leaves_in_a_burst_of_many_packets():
     assert results("H4").value("pace 3 s", "flight") >= 10
 
 
-def test_h4_a_reset_costs_several_round_trips_and_pacing_none():
+def test_h4_a_reset_costs_several_rtts_and_pacing_none():
     seconds = {policy: results("H4").value(f"{policy} 3 s", "seconds") for policy in POLICIES}
     # Slow start takes several RTTs of 90 ms, and a delayed ACK for its first segment.
     assert seconds["reset"] > seconds["keep"] + 3 * 0.09

@@ -46,7 +46,7 @@ def test_without_loss_and_delayed_acks_the_models_of_slow_start_are_within_4_per
         assert max(map(abs, residuals(compared, model, acked=1))) < 0.04, model
 
 
-def test_a_lone_segments_delayed_ack_is_what_they_miss(compared):
+def test_models_miss_the_delayed_ack_of_a_lone_segment(compared):
     """Check the first window's 200 ms wait for its ACK, which no model has."""
     for row in compared:
         cell = row.cell

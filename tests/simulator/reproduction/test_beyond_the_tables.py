@@ -38,7 +38,7 @@ KNOWN = {
 
 
 @pytest.mark.parametrize(("claim", "verdict"), KNOWN.items())
-def test_the_verdict_is_what_is_known(claim, verdict):
+def test_the_verdict_follows_from_the_evidence(claim, verdict):
     experiment = experiments()[claim]
     measured = {}
     for run in experiment.runs(Effort(seeds=2, quick=True)):

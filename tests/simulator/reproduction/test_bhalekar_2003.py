@@ -76,24 +76,24 @@ def test_every_chart_of_a_claim_can_be_drawn(claim):
         assert chart.to_dict()["$schema"]
 
 
-def test_b1_round_trips_before_the_first_data_as_figure_1_2_counts_them():
+def test_b1_rtts_before_the_first_data_as_figure_1_2_counts_them():
     assert [round_trips_before_data(service) for service in Service] == [3, 2, 2, 1]
     assert judgement("B1").verdict is Verdict.REPRODUCED
 
 
-def test_b1_ftp_takes_three_round_trips_to_the_first_file_and_two_to_the_next():
+def test_b1_ftp_takes_three_rtts_to_the_first_file_and_two_to_the_next():
     assert results("B1").measured["ftp"] == [pytest.approx({"first": 3, "next": 2})]
 
 
-def test_b1_http10_takes_two_round_trips_to_every_file():
+def test_b1_http10_takes_two_rtts_to_every_file():
     assert results("B1").measured["http10-serial"] == [pytest.approx({"first": 2, "next": 2})]
 
 
-def test_b1_a_connection_that_is_open_gives_the_ideal_of_one_round_trip():
+def test_b1_a_connection_that_is_open_gives_the_ideal_of_one_rtt():
     assert results("B1").measured["http11"] == [pytest.approx({"first": 2, "next": 1})]
 
 
-def test_b1_an_ftp_client_that_awaits_each_reply_takes_a_round_trip_a_command():
+def test_b1_an_ftp_client_that_awaits_each_reply_takes_a_rtt_a_command():
     """Check FTP's commands (RFC 959, section 5.4): greeting, USER, PASS, TYPE, PORT; then PORT per file."""
     counted = round_trips_of(simulate(two_files("ftp", waits_for_replies=True)))
     assert counted == pytest.approx({"first": 3 + 5, "next": 2 + 1})
@@ -109,7 +109,7 @@ def test_b2_the_order_of_the_strategies_holds_end_to_end_and_through_the_hub():
 
 
 @pytest.mark.parametrize("figure", ["Figure 4.2", "Figure 4.3", "Figure 4.4", "Figure 4.5"])
-def test_b2_what_the_text_says_of_each_figure_holds(figure):
+def test_b2_the_texts_statements_on_each_figure_hold(figure):
     assert set(verdicts("B2", figure)) == {Verdict.REPRODUCED}
 
 
@@ -150,14 +150,14 @@ def test_b4_holds_for_each_page_of_few_objects_and_spares_more_with_many():
     assert missed == {f"latency spared against browsers without pipelining, {page}" for page in pages}
 
 
-def test_b4_the_optimized_browser_saves_a_round_trip_of_three():
+def test_b4_the_optimized_browser_saves_a_rtt_of_three():
     """Check handshake and page: two RTTs over the satellite; HTTP/1.1 takes a third for the objects."""
     ours, http11 = (page_seconds(name, "fifty-small") for name in ("optimized-browser", "http11-pipelined"))
     assert ours == pytest.approx(1.0, abs=0.05)
     assert http11 == pytest.approx(1.5, abs=0.05)
 
 
-def test_b4_the_hub_needs_its_own_round_trips_to_find_the_objects():
+def test_b4_the_hub_needs_its_own_rtts_to_find_the_objects():
     """Check a ground RTT of 100 ms: connection and document, then connection and objects."""
     near, far = (page_seconds("optimized-browser", "fifty-small", ground=ms * 10**6) for ms in (0, 50))
     assert far - near == pytest.approx(4 * 0.1, abs=0.01)
@@ -240,13 +240,13 @@ def test_b5_each_request_is_answered_where_it_is_nearest():
     assert tallied(requests, is_cumulative=False).cumulative == 0
 
 
-def test_b5_what_was_not_used_for_longest_leaves_a_full_cache():
+def test_b5_the_least_recently_used_document_leaves_a_full_cache():
     requests = [Request(0, "a", 0), Request(0, "b", 0), Request(0, "a", 0), Request(0, "c", 0)]
     assert tallied([*requests, Request(1, "a", 0)], capacity=2).cumulative == 1
     assert tallied([*requests, Request(1, "b", 0)], capacity=2).cumulative == 0
 
 
-def test_b6_is_reproduced_but_for_what_deltas_save_of_the_latency():
+def test_b6_is_reproduced_except_for_the_latency_saved_by_deltas():
     assert judgement("B6").verdict is Verdict.REPRODUCED_IN_SHAPE
     missed = [one.what for one in judgement("B6").comparisons if one.verdict is not Verdict.REPRODUCED]
     assert missed == ["latency saved by deltas and compression, at most"]
@@ -272,7 +272,7 @@ def test_b6_every_document_of_the_corpus_comes_back_from_its_differences():
         assert apply_copies(version.old.encode(), delta) == version.new.encode()
 
 
-def test_b6_what_a_delta_saves_depends_on_how_much_has_changed():
+def test_b6_the_saving_of_a_delta_depends_on_the_change():
     saved = {change: 1 - sizes["compressed vdelta"] / sizes["whole"] for change, sizes in corpus_bytes().items()}
     assert saved[Change.COSMETIC] > 0.95 > saved[Change.NEWS] > 0.83 > saved[Change.REWRITTEN] > 0.5
 
@@ -347,7 +347,7 @@ def test_b8_the_first_segment_alone_waits_200_ms_for_its_ack_and_two_do_not():
     assert waits == pytest.approx([0.2, 0, 0, 0])
 
 
-def test_b8_what_fits_four_segments_takes_one_round_trip():
+def test_b8_a_response_of_four_segments_takes_one_rtt():
     assert ours("B8", "less than 4 KB from the request on, first window of 4") == pytest.approx(1.0)
 
 

@@ -83,7 +83,7 @@ def measured_of(cell: Cell) -> dict[str, float]:
         ("E8", Verdict.REPRODUCED),
     ],
 )
-def test_what_became_of_each_claim(claim: str, verdict: Verdict) -> None:
+def test_outcome_of_each_claim(claim: str, verdict: Verdict) -> None:
     judgement = BY_CLAIM[claim].judge(results(claim))
     assert judgement.verdict is verdict, judgement.rule
     assert judgement.remarks

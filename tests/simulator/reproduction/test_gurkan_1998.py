@@ -159,5 +159,5 @@ def test_strategies_are_in_the_published_order(whole_rates: Rates) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("claim", ["G5", "G6", "G7", "G8", "G9", "G10"])
-def test_what_the_thesis_says_of_its_strategies_comes_out(claim: str) -> None:
+def test_the_thesis_statements_on_strategies_are_reproduced(claim: str) -> None:
     assert judgement(BY_CLAIM[claim], QUICK).verdict is not Verdict.NOT_REPRODUCED

@@ -50,6 +50,6 @@ def test_another_source_of_a_measure_or_of_what_it_imports_is_another_run(monkey
     assert len(changed) == 3
 
 
-def test_a_measure_is_known_by_where_it_is_found():
+def test_a_measure_is_identified_by_its_location():
     assert measure_name(table_1.retrieval_times) == "reference_sim.papers.heidemann_1996.table_1:retrieval_times"
     assert engine().startswith(f"{__version__} ")

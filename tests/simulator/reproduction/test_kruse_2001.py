@@ -125,7 +125,7 @@ def test_k1_windows_grow_by_1_57_with_delayed_acks():
 
 
 @pytest.mark.parametrize(("delayed_acks", "how"), [(False, "an ACK a segment"), (True, "delayed ACKs")])
-def test_k1_round_trips_to_a_window_are_those_of_equation_6(delayed_acks, how):
+def test_k1_rtts_to_a_window_are_those_of_equation_6(delayed_acks, how):
     for number, flight in enumerate(flown("K1", f"window from 1, {how}")):
         predicted = round_trips_to_window(int(flight), 1, delayed_acks=delayed_acks)
         assert predicted == pytest.approx(number, abs=0.7)
@@ -184,7 +184,7 @@ def test_k4_four_connections_and_a_larger_window_coincide_for_lerc():
 
 
 @pytest.mark.parametrize("name", ["lerc", "acts", "oufr"])
-def test_k4_a_larger_window_saves_the_two_round_trips_of_the_papers_model_rather_than_its_1_to_1_5(name):
+def test_k4_a_larger_window_saves_the_two_rtts_of_the_papers_model_rather_than_its_1_to_1_5(name):
     assert judgement("K4").verdict is Verdict.REPRODUCED_IN_SHAPE
     assert 1.5 < ours("K4", f"{name}: saved by the larger window") < 2.5
 
@@ -194,7 +194,7 @@ def test_k5_silences_without_pipelining_and_none_with_it():
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_k5_without_pipelining_there_is_a_lull_of_a_round_trip_between_any_two_objects(name):
+def test_k5_without_pipelining_there_is_a_lull_of_a_rtt_between_any_two_objects(name):
     lulls = results("K5").measured[f"{name}, HTTP/1.1 without pipelining, silences"][0]
     # Plus the serialization of a request and the first segment: at most 1500 bytes.
     assert 1 <= lulls["shortest"] <= lulls["longest"] <= 1 + 0.02e9 / RTT_NS
@@ -212,7 +212,7 @@ def test_k5_with_pipelining_the_server_never_waits_for_a_request(name):
     assert one["late requests"] == 0
 
 
-def test_k5_pipelined_requests_of_a_short_document_go_out_in_a_round_trip():
+def test_k5_pipelined_requests_of_a_short_document_go_out_in_a_rtt():
     """Check a 1 KB document in one segment: the requests follow it, and no object waits for another."""
     (one,) = results("K5").measured["test, HTTP/1.1, pipelined, silences"]
     assert one["late requests"] == 1
@@ -226,7 +226,7 @@ def test_k5_is_not_reproduced_where_pipelining_is_left_out():
     assert BY_CLAIM["K5"].judge(Results(found)).verdict is Verdict.NOT_REPRODUCED
 
 
-def test_k6_a_split_request_delays_the_other_connections_by_a_round_trip():
+def test_k6_a_split_request_delays_the_other_connections_by_a_rtt():
     assert judgement("K6").verdict is Verdict.REPRODUCED
     delays = [one.ours.value for one in judgement("K6").comparisons if one.what.startswith("oufr")]
     assert delays[0] == pytest.approx(2, abs=0.05)

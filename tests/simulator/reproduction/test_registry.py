@@ -26,14 +26,14 @@ def test_names_ask_for_claims_each_once_and_in_their_order():
     assert {claim for name in names() for claim in claims_named([name])} == set(claims())
 
 
-def test_an_unknown_name_is_told_what_is_near():
+def test_an_unknown_name_is_reported_what_is_near():
     with pytest.raises(UnknownName, match="did you mean 'heidemann'"):
         claims_named(["heideman"])
     with pytest.raises(UnknownName, match="E1"):
         claims_named(["Z99"])
 
 
-def test_what_is_left_out_has_a_paper_and_a_reason():
+def test_omissions_have_a_paper_and_a_reason():
     text = files("reference_sim.papers").joinpath("left_out.toml").read_text(encoding="utf-8")
     rows = tomllib.loads(text)["left_out"]
     assert rows

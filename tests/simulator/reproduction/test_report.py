@@ -135,7 +135,7 @@ def test_charts_take_the_colour_of_the_text_on_a_page_and_have_their_own_alone(f
         assert text.startswith('<svg xmlns="http://www.w3.org/2000/svg"')
 
 
-def test_what_failed_is_on_the_page_and_breaks_nothing(tmp_path):
+def test_failures_are_on_the_page_and_break_nothing(tmp_path):
     def no_chart(results):
         raise ValueError("nothing to <draw>")
 

@@ -79,12 +79,12 @@ def test_several_repetitions_for_each_seed_are_judged_together():
     assert (edge.is_uncertain, edge.agreeing, edge.seeds) == (False, 2, 2)
 
 
-def test_what_is_not_random_has_no_seeds_to_disagree():
+def test_deterministic_claims_have_no_disagreeing_seeds():
     assert by_seeds([1.2] * 4, published=1.0, seeds=4).seeds == 0
     assert by_seeds([1.2], published=1.0, seeds=1).seeds == 0
 
 
-def test_a_run_that_fails_is_named_and_the_other_claims_go_on(store):
+def test_a_run_that_fails_is_named_and_the_other_claims_continue(store):
     broken, fine = reproduce([experiment("H1", raises), experiment("H6")], store=store)
     assert broken.judgement.verdict is Verdict.NOT_REPRODUCED
     assert broken.judgement.remarks == "Could not run run 0: ValueError: no such figure, and 7 more."
@@ -119,7 +119,7 @@ def test_a_process_that_dies_takes_only_its_own_runs_with_it(store):
 
 
 @pytest.mark.usefixtures("_interrupts")
-def test_what_was_interrupted_goes_on_where_it_stopped(tmp_path):
+def test_an_interrupted_run_continues_at_its_stop(tmp_path):
     with Store(tmp_path) as store, pytest.raises(KeyboardInterrupt):
         reproduce([experiment("H1", interrupts_here)], store=store)
     kept = examples.INTERRUPTED_AT - 1

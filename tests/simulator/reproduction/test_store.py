@@ -13,7 +13,7 @@ def one(value=1.5):
     return Measured({"ms": value}, 0.25)
 
 
-def test_what_was_added_is_there_when_it_is_opened_again(tmp_path):
+def test_added_results_persist_across_reopening(tmp_path):
     with Store(tmp_path) as store:
         store.add("a", one())
         store.add("b", one(2.0))

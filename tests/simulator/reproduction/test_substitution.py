@@ -36,12 +36,12 @@ def test_all_of_a_stack_is_the_users_but_what_a_strategy_sets():
     assert knobs(fixed) == replace(stack("linux-6"), name="", nagle=Nagle.OFF)
 
 
-def test_what_a_claim_studies_stays():
+def test_a_claims_subject_stays():
     windows = {scenario.servers[0].stack.initial_window for scenario in scenarios("G5", LINUX).values()}
     assert windows == {Segments(segments=count) for count in (1, 2, 3)}
 
 
-def test_what_connections_share_stays_and_so_does_a_hub_without_slow_start():
+def test_shared_state_and_a_hub_without_slow_start_stay():
     shared = {scenario.servers[0].stack.sharing for scenario in scenarios("E4", LINUX).values()}
     assert len(shared) == 5
     assert Sharing.NONE in shared
@@ -61,7 +61,7 @@ def test_a_network_without_a_place_for_a_hub_is_refused_by_name():
         list(Substitution(network=network("wan")).runs(experiments()["B4"])(QUICK))
 
 
-def test_a_claim_that_a_network_has_no_place_for_is_told_and_the_others_go_on(tmp_path):
+def test_a_claim_that_a_network_has_no_place_for_is_reported_and_the_others_continue(tmp_path):
     wanted = [experiments()["B4"], experiments()["B1"]]
     with Store(tmp_path) as store:
         refused, fine = reproduce(
