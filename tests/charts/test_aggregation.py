@@ -79,7 +79,7 @@ def test_one_segment_is_no_rate_of_gigabits(with_sack):
     assert bar["until"] - bar["time"] == pytest.approx(1e-3)
 
 
-def test_sack_blocks_are_drawn_where_they_were_reported(with_sack):
+def test_sack_blocks_are_drawn_at_their_report(with_sack):
     _, _, marks, *_ = rows(with_sack.plot.time_sequence())
     blocks = of_kind(marks, "SACK")
     assert len(blocks) == 7

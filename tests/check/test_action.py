@@ -57,7 +57,7 @@ def action(tmp_path):
     return ran
 
 
-def test_action_says_what_github_needs_of_one():
+def test_action_has_the_fields_that_github_needs():
     assert ACTION["name"]
     assert ACTION["description"]
     assert ACTION["runs"]["using"] == "composite"
@@ -178,7 +178,7 @@ def test_action_installs_the_wheel_of_the_release_that_its_tag_names(runner, tmp
 
 
 @pytest.mark.parametrize(("reference", "gh"), [("v0", "exit 1"), ("main", "exit 0"), ("5f9ba148", "exit 0")])
-def test_action_builds_where_there_is_no_release_or_no_tag(runner, reference, gh):
+def test_action_builds_without_a_release_or_tag(runner, reference, gh):
     found = runner(FIND, gh=gh, REF=reference, REPOSITORY="OWNER/tcptrace-http")
     assert found["source"] == "build"
     assert re.fullmatch(r"[0-9a-f]{32}", found["key"])
@@ -194,7 +194,7 @@ def shown() -> dict[str, str]:
     return dict(re.findall(r"^```\w+\n# file: (\S+)\n(.*?)^```", text, re.DOTALL | re.MULTILINE))
 
 
-def test_github_workflow_of_the_documentation_gives_the_action_what_it_takes(shown):
+def test_github_workflow_of_the_documentation_uses_the_actions_inputs(shown):
     workflow = yaml.safe_load(shown[".github/workflows/tcp.yml"])
     (job,) = workflow["jobs"].values()
     (used,) = [step for step in job["steps"] if "tcptrace-http@" in step.get("uses", "")]
@@ -205,7 +205,7 @@ def test_github_workflow_of_the_documentation_gives_the_action_what_it_takes(sho
     assert job["permissions"] == {"contents": "read", "security-events": "write"}
 
 
-def test_gitlab_job_of_the_documentation_runs_as_it_is_shown(shown, tmp_path):
+def test_gitlab_job_of_the_documentation_runs_as_shown(shown, tmp_path):
     """Check the script against an absent server: the program, the options and the files are right."""
     job = yaml.safe_load(shown[".gitlab-ci.yml"])["tcp"]
     (install,) = job["before_script"]

@@ -59,7 +59,7 @@ def test_usage_that_makes_no_sense_is_exit_code_2(cli, options, said):
     assert said in result.err
 
 
-def test_fail_on_select_and_ignore_decide_what_fails(cli, folder):
+def test_fail_on_select_and_ignore_determine_the_failures(cli, folder):
     path = folder / "stalled.pcap"
     assert cli("check", path, "--fail-on", "never").code == 0
     assert cli("check", path, "--select", "cork-timeout").code == 0
@@ -105,7 +105,7 @@ def merged(tmp_path):
     return written
 
 
-def test_good_server_passes_where_offload_merged_segments(cli, merged):
+def test_good_server_passes_despite_merged_segments(cli, merged):
     assert cli("check", merged()).code == 0
 
 
@@ -157,7 +157,7 @@ def test_init_writes_a_policy_that_judges_as_recommended(cli, folder, sample_tra
         assert check([analysis], policy=written) == check([analysis], policy=preset("recommended"))
 
 
-def test_init_writes_over_nothing_unless_told_to(cli, tmp_path):
+def test_init_overwrites_a_file_only_on_request(cli, tmp_path):
     path = tmp_path / "own.toml"
     path.write_text("# mine")
     refused = cli("init", path)

@@ -59,7 +59,7 @@ def test_finding_that_a_rule_forbids_fails(judged):
         ("off", Level.WARNING, Verdict.PASSED),
     ],
 )
-def test_level_and_fail_on_decide_what_fails(judged, level, fail_on, verdict):
+def test_level_and_fail_on_determine_the_failures(judged, level, fail_on, verdict):
     assert judged(f'[rules]\n{STALL} = "{level}"', "stalled", fail_on=fail_on).verdict is verdict
 
 
@@ -77,7 +77,7 @@ def test_level_and_fail_on_decide_what_fails(judged, level, fail_on, verdict):
         ("min-confidence = 1", Status.PASSED),
     ],
 )
-def test_options_of_a_rule_decide_what_counts(judged, options, status):
+def test_options_of_a_rule_select_the_findings(judged, options, status):
     assert outcome(judged(f'[rules]\n{STALL} = ["error", {{ {options} }}]', "stalled")).status is status
 
 
@@ -89,7 +89,7 @@ def test_findings_are_counted_over_all_captures(judged):
     assert outcome(report).message == "2 findings, 1 allowed"
 
 
-def test_structure_that_cost_nothing_counts_only_where_it_is_asked_for(sample_traces):
+def test_structure_without_cost_counts_only_on_request(sample_traces):
     def status(rule: str) -> Status:
         policy = parse_policy(f"[rules]\nuncompressed-text = {rule}")
         return outcome(
@@ -160,7 +160,7 @@ CLEAN = {
 
 
 @pytest.mark.parametrize(("metric", "expected"), CLEAN.items())
-def test_metric_is_what_the_capture_was_made_of(folder, metric, expected):
+def test_metric_equals_the_captures_construction(folder, metric, expected):
     found = values_of(metric, analyze(folder / "clean.pcap"))["value"].to_list()
     assert found == pytest.approx(
         [expected] * (1 if metric in {*("connect", "requests_per_connection"), "retransmission_rate"} else 3)
@@ -173,7 +173,7 @@ def test_elapsed_has_the_handshake_and_ends_at_the_last_byte(folder):
     assert found == [2.01e6 + 1e6 + 64e3, 1e6 + 64e3, 1e6 + 64e3]
 
 
-def test_stall_metrics_are_what_the_capture_was_made_of(folder):
+def test_stall_metrics_equal_the_captures_construction(folder):
     analysis = analyze(folder / "stalled.pcap")
     (stalled,) = values_of("stall_time", analysis)["value"]
     # From the head to the data that its ACK released: 180 ms, plus 1 ms of transit.
@@ -259,7 +259,7 @@ def test_capture_without_http_is_inconclusive(judged):
     ("cut_short", "verdict"),
     [("ignored", Verdict.PASSED), ("inconclusive", Verdict.INCONCLUSIVE), ("failed", Verdict.FAILED)],
 )
-def test_capture_that_is_cut_short_is_what_the_policy_says(judged, cut_short, verdict):
+def test_truncated_capture_is_judged_by_the_policy(judged, cut_short, verdict):
     report = judged(f'cut-short = "{cut_short}"\n[rules]\nzero-window = "error"', "cut")
     assert report.verdict is verdict
 

@@ -194,7 +194,7 @@ def test_sarif_has_no_more_results_than_github_takes():
     assert len(json.loads(written)["runs"][0]["results"]) == 25_000
 
 
-def test_results_of_a_probe_are_put_where_they_are_to_be():
+def test_results_of_a_probe_are_written_to_their_place():
     violation = Violation(name="x", level=Level.ERROR, message="m", fingerprint="f")
     outcome = Outcome(
         subject=Subject.RULE,
@@ -273,7 +273,7 @@ def test_tap_of_any_report_has_a_point_for_each_outcome(report):
 @FEW
 @given(REPORTS)
 @example(hostile())
-def test_gitlab_report_has_what_gitlab_reads(report):
+def test_gitlab_report_has_gitlabs_fields(report):
     issues = json.loads(render(report, "gitlab"))
     assert len(issues) == len(groups([one for one in report.violations if not one.is_known], report))
     assert len({issue["fingerprint"] for issue in issues}) == len(issues)
@@ -293,7 +293,7 @@ def unescaped(text: str) -> str:
 @FEW
 @given(REPORTS)
 @example(hostile())
-def test_github_commands_are_one_line_each_and_unescape_to_what_was_meant(report):
+def test_github_commands_are_one_line_each_and_unescape_correctly(report):
     lines = render(report, "github").split("\n")[:-1]
     new = [one for one in report.violations if not one.is_known]
     unclear = {one.message for one in report.outcomes if one.status is Status.INCONCLUSIVE}

@@ -61,7 +61,7 @@ def failing(report: dict[str, Any]) -> set[str]:
 
 @pytest.mark.parametrize("version", ["1.2", "1.3"])
 @pytest.mark.parametrize("name", SERVERS)
-def test_rules_and_thresholds_judge_what_tls_hides(cli, tmp_path, folder_of_server, certificate, name, version):
+def test_rules_and_thresholds_judge_opaque_tls(cli, tmp_path, folder_of_server, certificate, name, version):
     path = tmp_path / "seen.pcap"
     record(name, version, folder_of_server, certificate, path)
     assert set(analyze(path).transactions["protocol"]) == {"tls"}

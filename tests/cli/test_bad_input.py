@@ -135,7 +135,7 @@ def test_capture_cut_at_any_byte_is_analysed_or_refused_in_one_line(cli, file, m
 
 
 @pytest.mark.parametrize("suffix", ["gzip", "zstd"])
-def test_packed_capture_cut_short_is_analysed_as_far_as_it_goes(cli, file, suffix):
+def test_truncated_compressed_capture_is_analysed_up_to_its_end(cli, file, suffix):
     pack = {"gzip": gzip.compress, "zstd": zstd.compress}[suffix]
     # Longer than zstd's blocks: a cut block yields no data.
     records = clean_exchange(60)

@@ -75,7 +75,7 @@ def test_fish_completes(program, tmp_path):
     assert {line.split("\t")[0] for line in found.splitlines()} == {"wait-distribution", "waits", "waterfall"}
 
 
-def test_zsh_is_reported_names_with_what_they_are(program):
+def test_zsh_gets_names_with_descriptions(program):
     environment = (
         "COMP_WORDS='tcptrace-http simulate --page heide' COMP_CWORD=3 _TCPTRACE_HTTP_COMPLETE=zsh_complete"
     )

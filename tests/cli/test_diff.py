@@ -124,7 +124,7 @@ def test_capture_that_is_cut_short_is_compared_and_says_so(cli, sample_traces, t
     assert "Only on the left:" in result.out.decode()
 
 
-def test_capture_is_compared_with_a_strategy_on_what_is_inferred_from_it(cli, sample_traces):
+def test_capture_is_compared_with_a_strategy_on_its_inferred_scenario(cli, sample_traces):
     path = sample_traces / "bsd_phttp_orig.pcap"
     result = cli("diff", path, "p-http-nagle-fix", "--retrieval", "2")
     assert (result.code, result.err) == (0, "")
@@ -196,14 +196,14 @@ def test_command_knows_every_chart():
     assert set(CHART_NAMES) == set(CHARTS)
 
 
-def test_chart_needs_a_file_whose_name_says_what_it_is(cli, sample_traces):
+def test_chart_needs_a_file_name_with_a_known_suffix(cli, sample_traces):
     path = sample_traces / "lan_hdrsep_small.pcap"
     result = cli("diff", "--chart", "causes", path, path)
     assert result.code == 2
     assert ".html, .svg, .png, .json" in result.err
 
 
-def test_chart_of_what_there_is_not_is_a_usage_error(cli, joined, tmp_path):
+def test_chart_of_missing_data_is_a_usage_error(cli, joined, tmp_path):
     from captures import clean_exchange, pcap
 
     empty = tmp_path / "handshake.pcap"

@@ -54,7 +54,7 @@ def test_column_of_several_tables_is_explained_for_each(cli):
     assert "segments.payload_bytes" in text
 
 
-def test_miss_names_what_is_near(cli):
+def test_miss_suggests_the_nearest_name(cli):
     result = cli("explain", "short-inital-segment")
     assert result.code == 2
     assert "did you mean short-initial-segment" in result.err

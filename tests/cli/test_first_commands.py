@@ -63,13 +63,13 @@ def test_installation_that_compiles_nothing_is_no_failure(install):
     assert install("true").returncode == 0
 
 
-def test_failed_installation_ends_with_what_pip_said(install):
+def test_failed_installation_ends_with_pips_output(install):
     done = install("echo '     Compiling libc v0.2.191'; echo 'error: linker `cc` not found'; exit 1")
     assert done.returncode == 1
     assert "error: linker `cc` not found" in done.stderr
 
 
-def test_installation_without_rust_says_so_before_pip_runs(install, tmp_path):
+def test_installation_without_rust_fails_before_pip_runs(install, tmp_path):
     programs = tmp_path / "bin"
     programs.mkdir()
     for name in ("bash", "dirname"):

@@ -42,7 +42,7 @@ class Reader:
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_signal_ends_standard_input_and_what_was_read_is_reported(number):
+def test_signal_ends_standard_input_and_the_read_data_is_reported(number):
     reader = Reader("--format", "json", content=pcap(clean_exchange(2)))
     reader.process.send_signal(number)
     code, out, err = reader.finished()
@@ -92,7 +92,7 @@ def test_followed_pipe_gives_rows_while_it_is_open():
     assert b"interrupted" in err
 
 
-def test_followed_file_is_read_on_as_it_grows(tmp_path):
+def test_followed_file_is_read_while_it_grows(tmp_path):
     path = tmp_path / "growing.pcap"
     content = pcap(clean_exchange(4))
     path.write_bytes(content[:6000])

@@ -115,7 +115,7 @@ def test_one_capture_is_an_object_and_several_or_a_glob_are_an_array(document, s
     assert isinstance(document(tmp_path / "cle*.pcap"), list)
 
 
-def test_where_keeps_what_belongs_to_the_selected_transactions(document, clean, stalled, joined):
+def test_where_keeps_rows_related_to_the_selected_transactions(document, clean, stalled, joined):
     assert [row["index"] for row in document("--where", "index = 1", clean)["transactions"]] == [1]
     shown = document("--where", "status = 404", stalled)
     assert shown["transactions"] == shown["flows"] == shown["findings"] == []

@@ -101,7 +101,7 @@ def test_quiet_keeps_standard_error_empty(cli, tmp_path):
 
 
 @pytest.mark.parametrize("name", [None, *commands.commands])
-def test_help_reads_as_it_was_written(cli, name):
+def test_help_keeps_its_text(cli, name):
     text = cli(*([name] if name else []), "--help").out.decode()
     assert "\\" not in text
     lines = text.splitlines()

@@ -82,7 +82,7 @@ def write_half(target):
         raise KeyboardInterrupt
 
 
-def test_file_of_an_output_that_fails_stays_as_it_was(tmp_path):
+def test_output_file_stays_unchanged_after_a_failure(tmp_path):
     target = tmp_path / "report"
     for before in (None, b"before"):
         if before is not None:

@@ -11,7 +11,7 @@ BEGINNINGS = {".html": b"<!doctype html>", ".svg": b"<svg", ".png": b"\x89PNG", 
 
 
 @pytest.mark.parametrize("suffix", BEGINNINGS)
-def test_file_is_what_its_name_says(cli, sample_traces, tmp_path, suffix):
+def test_file_type_follows_its_name(cli, sample_traces, tmp_path, suffix):
     out = tmp_path / f"chart{suffix}"
     result = cli("plot", "waits", sample_traces / "heidemann_1996_figure2.pcap", "-o", out)
     assert (result.code, result.out, result.err) == (0, b"", "")

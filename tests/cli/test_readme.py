@@ -8,7 +8,7 @@ from generate.readme import README, SHOWN, printed
 from tcptrace_http.cli.main import run
 
 
-def test_readme_shows_what_its_commands_print(monkeypatch):
+def test_readme_shows_its_commands_outputs(monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
     shown = list(SHOWN.finditer(README.read_text(encoding="utf-8")))
     assert [match[2].split()[0] for match in shown] == ["analyze"]

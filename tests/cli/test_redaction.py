@@ -40,7 +40,7 @@ def test_redacted_output_has_no_values_of_queries_nor_users(cli, secret, form):
     assert b"k=REDACTED" in result.out
 
 
-def test_redaction_leaves_what_it_does_not_name(cli, secret):
+def test_redaction_changes_only_named_values(cli, secret):
     plain, redacted = (
         json.loads(cli("analyze", *options, "--format", "json", secret).out) for options in ((), ("--redact",))
     )

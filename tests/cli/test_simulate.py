@@ -204,6 +204,6 @@ def test_a_misspelt_strategy_is_named(cli):
     assert "did you mean" in result.err
 
 
-def test_explain_lists_what_simulations_are_made_of(cli):
+def test_explain_lists_the_parts_of_simulations(cli):
     text = cli("explain").out.decode()
     assert all(f"  {entry.name}\n" in f"{text}\n" for entry in entries())

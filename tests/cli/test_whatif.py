@@ -25,7 +25,7 @@ def test_text_begins_with_the_models_error_and_the_largest_saving(cli, capture):
     assert all(len(line) <= 80 for line in text.splitlines())
 
 
-def test_all_rows_are_shown_where_they_are_asked_for(cli, capture):
+def test_all_rows_are_shown_on_request(cli, capture):
     from reference_sim.strategies import STRATEGIES
 
     result = cli("whatif", "--strategy", "all", "--jobs", "2", capture)

@@ -270,7 +270,7 @@ def dataset(sample_traces, tmp_path_factory):
     return location
 
 
-def test_the_command_reports_what_analyze_finds(dataset, sample_traces, capsys):
+def test_the_command_reports_the_findings_of_analyze(dataset, sample_traces, capsys):
     assert run(["corpus", "report", dataset, "--format", "json", "--quiet"]) == 0
     report = json.loads(capsys.readouterr().out)
     analysis = tcptrace_http.analyze(sample_traces / "lan_hdrsep_small.pcap")

@@ -117,7 +117,7 @@ def names(folder: Path, how: str = "auto") -> list[list[str]]:
     return sorted([Path(file.path).name for file in one.files] for one in found)
 
 
-def test_rotated_names_are_one_series_where_their_times_abut(tmp_path: Path) -> None:
+def test_rotated_names_are_one_series_if_their_times_abut(tmp_path: Path) -> None:
     rotated(SAMPLES / "lan_4k_chunks.pcap", tmp_path / "a", [50, 90])
     assert names(tmp_path / "a") == [["eth0.pcap0", "eth0.pcap1", "eth0.pcap2"]]
     assert names(tmp_path / "a", "file") == [["eth0.pcap0"], ["eth0.pcap1"], ["eth0.pcap2"]]

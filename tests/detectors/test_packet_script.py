@@ -38,7 +38,7 @@ def transactions(script: str, folder: Path) -> list[dict[str, object]]:
     return tcptrace_http.analyze(capture).transactions.to_dicts()
 
 
-def test_tshark_prints_what_the_script_says(tmp_path: Path) -> None:
+def test_tshark_prints_the_scripts_packets(tmp_path: Path) -> None:
     capture = tmp_path / "script.pcap"
     script = (
         OPENED

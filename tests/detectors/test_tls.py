@@ -113,7 +113,7 @@ def test_the_stall_of_pythons_http_server_is_named_within_2_ms(tmp_path, certifi
     assert all("TCP_NODELAY" in remedy for remedy in held["remedy"])
 
 
-def test_nothing_is_held_where_nginx_speaks_tls(tmp_path, certificate):
+def test_no_data_is_held_by_nginx_with_tls(tmp_path, certificate):
     path = tmp_path / "good.pcap"
     with readable_folder() as folder, nginx_tls(folder, certificate) as url, captured(port_of(url), path):
         fetch(port_of(url))

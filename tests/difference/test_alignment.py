@@ -47,7 +47,7 @@ def test_another_item_in_the_same_place_is_not_the_same_one():
     assert align([get("/a", 100)], [get("/b", 100_000)]) == [(0, None), (None, 0)]
 
 
-def test_same_name_is_the_same_one_whatever_its_size():
+def test_same_name_aligns_for_any_size():
     assert align([get("/a", 100)], [get("/a", 100_000)]) == [(0, 0)]
 
 
@@ -55,7 +55,7 @@ def test_another_method_is_never_the_same_one():
     assert align([get("/a", 100)], [Item("POST", "/a", 100)]) == [(0, None), (None, 0)]
 
 
-def test_repeated_name_aligns_by_size_where_one_is_missing():
+def test_repeated_name_aligns_by_size_if_one_is_missing():
     """Check a first response of another size (a 401, for example) that the other side lacks."""
     assert align([get("/a", 20), get("/a", 5000)], [get("/a", 5000)]) == [(0, None), (1, 0)]
 

@@ -49,7 +49,7 @@ def test_bars_of_causes_lead_from_the_left_time_to_the_right_one(difference):
     )
 
 
-def test_axis_begins_near_the_causes_where_they_could_not_be_seen_from_zero(difference, sample_traces):
+def test_axis_begins_near_causes_that_are_invisible_from_zero(difference, sample_traces):
     def axis(plots):
         return layers(plots.causes())[1]["encoding"]["x"]["scale"]["domain"]
 
@@ -86,7 +86,7 @@ def test_transaction_of_one_side_has_one_bar():
     assert alone["side"] == "left"
 
 
-def test_flows_part_ways_where_their_frames_are(difference):
+def test_flows_diverge_at_their_frames(difference):
     drawn = difference.plot.sequence()
     marks = rows(drawn)[1]
     assert {row["kind"] for row in marks} == {"left", "right"}

@@ -53,7 +53,7 @@ def test_tables_have_both_sides_whole(page, difference):
     assert len(tables["retrievals"]["rows"]) == 6
 
 
-def test_place_where_the_flows_part_ways_stands_side_by_side(difference):
+def test_divergence_of_flows_is_shown_side_by_side(difference):
     first = difference.divergences[0]
     rows = rows_around(difference, first)
     (here,) = [row for row in rows if row.is_here]
@@ -82,7 +82,7 @@ def test_side_with_nothing_more_has_an_empty_half_from_there_on(difference):
     assert rows[at - 1].right.frame == last["response_last_frame"].item()
 
 
-def test_strategy_says_what_its_model_assumes(sample_traces):
+def test_strategy_states_its_models_assumptions(sample_traces):
     page = tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "p-http-nagle-fix").html()
     assert "What the model assumes" in page
     assert "path.queue" in page.partition('id="assumptions"')[2]

@@ -107,7 +107,7 @@ def test_longer_think_time_is_the_servers_and_nothing_else(exchanges, more):
 
 @given(left=EXCHANGES, right=EXCHANGES, kept=st.integers(0, 100))
 @settings(max_examples=10)
-def test_capture_that_is_cut_short_is_compared_as_far_as_it_goes(left, right, kept):
+def test_truncated_capture_is_compared_up_to_its_end(left, right, kept):
     whole = pcap(records(right))
     cut = whole[: 24 + (len(whole) - 24) * kept // 100]
     if len(cut) < 24 + 16 + 54:

@@ -30,7 +30,7 @@ def test_inferred_scenario_takes_the_captured_time(captured):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("strategy", ["http11-pipelined", "http10-parallel", "http10-serial"])
-def test_strategy_on_the_inferred_path_takes_what_it_does_on_the_true_one(captured, strategy):
+def test_strategy_takes_the_same_time_on_the_inferred_and_the_true_path(captured, strategy):
     difference = tcptrace_http.diff(captured, strategy)
     truth = tcptrace_http.diff(
         captured, retrieval(strategy=strategy, page="heidemann", network="modem", client_stack="reno")

@@ -65,7 +65,7 @@ def test_clear_text_of_the_same_page_gives_the_exchanges_their_targets(paths):
         assert difference.difference_ns * (1 if right is None else -1) > 0
 
 
-def test_model_of_a_capture_without_keys_takes_what_was_captured(paths):
+def test_model_of_a_capture_without_keys_takes_the_captured_time(paths):
     difference = tcptrace_http.diff(paths["tls-1.3"], "inferred")
     assert_split_is_exact(difference)
     assert difference.left_ns == pytest.approx(difference.right_ns, rel=0.01)

@@ -32,7 +32,7 @@ def residuals(**choices):
         ("http10-keep-alive-x4", "kruse-lerc", "satellite", "Kruse 2001, parallel", 0.05),
     ],
 )
-def test_model_is_near_what_a_retrieval_of_its_kind_takes(strategy, page, network, model, within):
+def test_model_is_near_the_time_of_its_kind_of_retrieval(strategy, page, network, model, within):
     rows = residuals(strategy=strategy, page=page, network=network).filter(pl.col("model") == model)
     (row,) = rows.with_columns(pl.col("elapsed", "predicted", "residual").to_physical()).iter_rows(named=True)
     assert row["fails"] is None
@@ -51,12 +51,12 @@ def test_model_of_heidemann_leaves_out_his_stalls(sample_traces):
     assert nanoseconds(rows["residual"]) == pytest.approx(stalls, rel=0.01)
 
 
-def test_model_without_a_bottleneck_does_not_hold_where_it_fills():
+def test_model_without_a_bottleneck_fails_at_a_full_bottleneck():
     rows = residuals(strategy="http11", page="one-large", network="wan").filter(model="Cardwell 2000")
     assert "bottleneck" in rows["fails"].item()
 
 
-def test_no_model_is_applied_where_something_was_lost(sample_traces):
+def test_no_model_is_applied_after_losses(sample_traces):
     scenario = retrieval(strategy="http11", page="one-large", network="wan-loss", client_stack="reno", seed=7)
     difference = tcptrace_http.diff(scenario, scenario)
     assert not difference.left.analysis.recoveries.is_empty()

@@ -177,7 +177,7 @@ def moved(recorded: Recorded, tmp_path_factory: pytest.TempPathFactory) -> Calla
 
 
 @pytest.mark.parametrize("before", [40, sys.maxsize], ids=["within", "behind"])
-def test_secrets_of_a_file_open_what_comes_before_them(
+def test_secrets_of_a_file_decrypt_earlier_data(
     recorded: Recorded, moved: Callable[[int], bytes], tmp_path: Path, before: int
 ) -> None:
     capture = tmp_path / "moved.pcapng"
@@ -189,7 +189,7 @@ def test_secrets_of_a_file_open_what_comes_before_them(
 
 
 @pytest.mark.parametrize("way", ["pipe", "gzip"])
-def test_secrets_open_what_comes_behind_them(
+def test_secrets_decrypt_later_data(
     recorded: Recorded, moved: Callable[[int], bytes], tmp_path: Path, way: str
 ) -> None:
     """Check a decryption secrets block after the first TLS connection: it decrypts the later connections."""
@@ -268,7 +268,7 @@ def test_a_key_log_that_cannot_be_read_is_named(
     assert f"{missing}: the key log cannot be read: No such file or directory\n" in said
 
 
-def test_reports_show_what_is_decrypted(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+def test_reports_show_decrypted_content(recorded: Recorded, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
     command = ["analyze", str(recorded.capture), "--keylog", str(recorded.keys)]
     assert run(command) == 0
     assert b"Not decrypted" not in capfdbinary.readouterr().out

@@ -18,7 +18,7 @@ _ONLY_IN_CORNER_CASES = {"number-over-64-bits"}
 _NO_CAPTURES = frozenset((".json", ".md", ".py", ".txt", ".toml"))
 
 
-def test_messages_of_the_samples_are_what_h11_reads(sample_traces):
+def test_messages_of_the_samples_agree_with_h11(sample_traces):
     (total,) = merged(h11_peer.compare(path, path.name) for path in sorted(sample_traces.glob("*.pcap*")))
     assert total.examples == ()
     assert total.disagreements == {}
@@ -26,7 +26,7 @@ def test_messages_of_the_samples_are_what_h11_reads(sample_traces):
     assert total.compared["requests"] == total.compared["responses"] > 200
 
 
-def test_messages_of_the_corner_cases_are_what_h11_reads(tmp_path):
+def test_messages_of_the_corner_cases_agree_with_h11(tmp_path):
     comparisons = []
     for name, case in CASES.items():
         path = tmp_path / f"{name}.pcapng"
@@ -45,7 +45,7 @@ def test_reasons_to_differ_from_h11_are_few_and_explained():
 
 
 @pytest.mark.slow
-def test_messages_of_the_captures_are_what_h11_reads(captures):
+def test_messages_of_the_captures_agree_with_h11(captures):
     paths = [
         path
         for folder in ("kernel", "public")

@@ -14,7 +14,7 @@ from differential.peers import DISSECTORS
 _SHOWN_PER_FILE = 5
 
 
-def test_packets_of_the_samples_are_what_dpkt_and_scapy_read(sample_traces):
+def test_packets_of_the_samples_agree_with_dpkt_and_scapy(sample_traces):
     outcomes = [compare(path) for path in sorted(sample_traces.glob("*.pcap*"))]
     assert not _differences(outcomes)
     assert all(outcome.readable for outcome in outcomes)
@@ -25,7 +25,7 @@ def test_packets_of_the_samples_are_what_dpkt_and_scapy_read(sample_traces):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["kernel", "public"])
-def test_packets_of_the_captures_are_what_dpkt_and_scapy_read(captures, folder):
+def test_packets_of_the_captures_agree_with_dpkt_and_scapy(captures, folder):
     paths = [path for path in sorted((captures / folder).rglob("*")) if _is_capture(path)]
     # Spawn: a forked process would deadlock on polars' threads.
     with ProcessPoolExecutor(mp_context=multiprocessing.get_context("spawn")) as pool:

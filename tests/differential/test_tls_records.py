@@ -70,7 +70,7 @@ def test_records_are_those_that_tshark_lists(recorded: Recorded) -> None:
     assert messages == Counter(value for row in theirs for value in row["tls.handshake.type"])
 
 
-def test_keys_show_what_the_records_are(recorded: Recorded) -> None:
+def test_keys_show_the_records_types(recorded: Recorded) -> None:
     theirs = of_tshark(recorded, "-o", f"tls.keylog_file:{recorded.keys}")
     analysis = tcptrace_http.analyze(recorded.capture, keylog=recorded.keys)
     # Not requested before: the capture is read again, with the same keys.

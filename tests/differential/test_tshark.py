@@ -23,7 +23,7 @@ _RANDOM_REASONS = frozenset(
 )
 
 
-def test_samples_are_what_tshark_says_without_exception(sample_traces):
+def test_samples_agree_with_tshark_without_exception(sample_traces):
     total = merged(compare(path, path.name) for path in sorted(sample_traces.glob("*.pcap*")))[0]
     assert total.examples == ()
     assert total.disagreements == {}
@@ -32,7 +32,7 @@ def test_samples_are_what_tshark_says_without_exception(sample_traces):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_random_segments_are_what_tshark_says(seed, tmp_path):
+def test_random_segments_agree_with_tshark(seed, tmp_path):
     path = tmp_path / "random.pcap"
     path.write_bytes(random_capture(seed))
     found = compare(path, path.name)
@@ -60,7 +60,7 @@ def test_reasons_have_one_entry_with_an_explanation():
 
 
 @pytest.mark.slow
-def test_captures_are_what_tshark_says_or_a_reason_says_why_not(captures):
+def test_captures_agree_with_tshark_or_differ_for_a_reason(captures):
     total = compare_all(captures, (PEER,))[0]
     assert total.examples == ()
     assert total.unexplained == 0

@@ -21,7 +21,7 @@ WITH_EXAMPLES = [name for name, languages in LANGUAGES.items() if RUN & language
 
 
 @pytest.mark.parametrize("name", WITH_EXAMPLES)
-def test_examples_of_a_page_give_what_it_shows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+def test_examples_of_a_page_give_its_outputs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.delenv("SSLKEYLOGFILE", raising=False)
     blocks = blocks_of(PAGES[name].read_text(encoding="utf-8"))
     run(blocks, tmp_path)

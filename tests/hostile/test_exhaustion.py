@@ -209,7 +209,7 @@ def test_a_capture_made_to_exhaust_memory_is_read_to_its_end(name, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
-def test_memory_stays_below_its_limit_however_long_the_capture(name, tmp_path):
+def test_memory_stays_below_its_limit_for_any_length(name, tmp_path):
     case = CASES[name]
     run = check(case, case.slow, case.slow_mib, tmp_path)
     found = run.anomalies() if case.is_readable else []

@@ -70,7 +70,7 @@ def test_the_file_of_an_inferred_scenario_loads_and_runs_the_same(inference):
     assert page_time(simulate(again)) == page_time(simulate(inference.scenario))
 
 
-def test_the_file_says_of_each_figure_where_it_is_from(inference):
+def test_the_file_gives_the_source_of_each_figure(inference):
     text = as_toml(inference, "page.pcap")
     assert all(f"# {figure.name}: " in text for figure in inference.figures)
 

@@ -167,7 +167,7 @@ def test_nagles_algorithm_of_each_segment_is_distinguished_from_that_of_each_wri
     assert retold(scenario, tmp_path).figure("server.nagle").value == nagle.value
 
 
-def test_a_request_in_two_parts_and_what_held_the_second_one_are_reported(tmp_path):
+def test_a_request_in_two_parts_and_the_hold_of_the_second_are_reported(tmp_path):
     scenario = session(page=SMALL, visits=3)
     (browser,) = scenario.browsers
     split = replace(browser, visits=tuple(map(_split, browser.visits)))

@@ -229,7 +229,7 @@ def test_no_location_leads_to_another_host(location):
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
-def test_any_text_is_a_target_or_told_to_be_none(text):
+def test_any_text_is_a_target_or_rejected(text):
     try:
         found = target_of(f"http://127.0.0.1/{text}")
     except ProbeError:

@@ -101,7 +101,7 @@ def test_body_that_waits_for_a_100_in_vain_is_reported(tmp_path, probed, ways):
     assert 900e6 < violation["lost_ns"] < 5e9
 
 
-def test_without_packets_the_report_says_what_it_could_not_see(tmp_path, probed):
+def test_without_packets_the_report_states_its_limits(tmp_path, probed):
     configuration = named("in one write, with Nagle")
     with configuration.start(tmp_path, **configuration.options) as url:
         shown = probed(url + LARGE, "--no-capture")
@@ -135,7 +135,7 @@ def test_capture_that_lacks_packets_is_not_judged(tmp_path, probed, monkeypatch)
     assert_told(configuration, shown)
 
 
-def test_capture_is_named_where_it_is_kept_and_has_this_probe_alone(tmp_path, probed):
+def test_kept_capture_is_named_and_has_only_this_probe(tmp_path, probed):
     save = tmp_path / "kept.pcap"
     configuration = named("pieces of 4 kB, with Nagle")
     with configuration.start(tmp_path, **configuration.options) as url:

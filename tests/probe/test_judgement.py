@@ -22,7 +22,7 @@ def test_packets_take_precedence_over_sockets():
     assert with_habits([proved], [UNSEEN]) == [proved]
 
 
-def test_a_rule_that_is_not_judged_stays_so_and_controls_are_no_rules():
+def test_an_inconclusive_rule_stays_so_and_controls_are_no_rules():
     unjudged = replace(UNSEEN, status=Status.INCONCLUSIVE)
     control = replace(UNSEEN, subject=Subject.CONTROL)
     assert with_habits([unjudged, control], [SEEN]) == [unjudged, control]

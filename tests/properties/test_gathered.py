@@ -45,7 +45,7 @@ def cut_rows(draw):
 
 @pytest.mark.parametrize("name", ["connections", "recoveries", "flaws", "software"])
 @given(cut=cut_rows())
-def test_merging_part_by_part_gives_what_merging_all_gives(name, cut):
+def test_merging_part_by_part_equals_merging_all(name, cut):
     rows, places = cut
     merged = GATHERS[name].merged
     kept = merged(rows.head(0).lazy()).collect()

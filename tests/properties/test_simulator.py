@@ -66,7 +66,7 @@ def file(tmp_path_factory):
 
 
 @given(number=numbers)
-def test_reading_what_was_written_gives_the_trace_that_was_not(file, number):
+def test_a_written_trace_is_read_back_unchanged(file, number):
     _, simulation = simulated(number)
     for tap in simulation.taps:
         packets = simulation.capture(tap).packets
@@ -90,7 +90,7 @@ def without_chance(scenario):
 
 
 @given(numbers)
-def test_chance_is_only_in_what_is_drawn(number):
+def test_only_drawn_values_are_random(number):
     scenario = without_chance(simulated(number)[0])
     first, second = (simulate(scenario, seed=seed) for seed in (1, 2))
     for name, table in vars(first.truth).items():

@@ -62,7 +62,7 @@ def folder(tmp_path_factory):
 @given(name=st.sampled_from(NAMES), steps=changes, first=st.integers(0, 20))
 @example(name=NAMES[0], steps=[], first=0)
 @example(name=NAMES[1], steps=[("drop", 9, 0, b"x")], first=0)
-def test_waits_of_streams_partition_each_whatever_is_lost_or_broken(folder, name, steps, first):
+def test_waits_partition_each_stream_despite_lost_or_corrupt_frames(folder, name, steps, first):
     analysis = analysed(folder / "streams.pcap", changed(RECORDS[name], steps)[first:])
     assert_partition(analysis)
     streams = analysis.transactions.filter(analysis.transactions["stream"].is_not_null())

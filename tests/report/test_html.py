@@ -44,7 +44,7 @@ def test_tables_have_every_row(stalled):
     assert len(tables["connections"]["rows"]) == analysis.flows.height
 
 
-def test_transactions_show_the_time_of_the_tls_handshake_where_there_is_one(stalled, tmp_path):
+def test_transactions_show_the_time_of_a_tls_handshake(stalled, tmp_path):
     path = tmp_path / "tls.pcap"
     path.write_bytes(packet_script.pcap(TLS_EXCHANGES))
     _, tables = held(html.page(tcptrace_http.analyze(path, tables={"segments"})))

@@ -63,7 +63,7 @@ def test_grpc_calls_have_their_status_messages_and_reset(of_calls):
     ]
 
 
-def test_html_has_columns_of_streams_only_where_there_are_any(of_page, of_calls, sample_traces):
+def test_html_has_stream_columns_only_with_streams(of_page, of_calls, sample_traces):
     clear = tcptrace_http.analyze(sample_traces / "objects_nginx_curl.pcap")
     columns = [_columns_of(analysis) for analysis in (clear, of_page, of_calls)]
     assert [sorted({"stream", "grpc_status"} & set(each)) for each in columns] == [
@@ -84,7 +84,7 @@ def test_waterfall_names_streams(of_page):
     assert names == {f"0.{place} stream {2 * place + 1} {target}" for place, target in enumerate(TARGETS)}
 
 
-def test_archive_is_valid_and_has_what_http2_adds(of_page, of_calls):
+def test_archive_is_valid_and_has_the_http2_fields(of_page, of_calls):
     for analysis in (of_page, of_calls):
         document = archive(analysis)
         assert problems(document) == []

@@ -77,7 +77,7 @@ def title_of(path: Path) -> str:
 
 
 @pytest.mark.parametrize("sample", SAMPLES)
-def test_graphs_show_what_those_of_tcptrace_show(graphs, sample_traces, sample):
+def test_graphs_equal_those_of_tcptrace(graphs, sample_traces, sample):
     ours, theirs = graphs(sample_traces / sample)
     assert ours
     for title, path in ours.items():
@@ -145,7 +145,7 @@ def test_xplot_opens_them_without_a_complaint(tmp_path, sample_traces, display):
     assert errors == b""
 
 
-def test_xplot_says_what_it_cannot_read(tmp_path, display):
+def test_xplot_reports_unreadable_lines(tmp_path, display):
     """Check that a broken graph is reported, so that silence is meaningful."""
     path = tmp_path / "broken.xpl"
     path.write_text("timeval unsigned\nnonsense 1 2\ngo\n")

@@ -61,7 +61,7 @@ def few():
     return agreement_of(SEED, range(EVERYDAY), at="client", jobs=1)
 
 
-def test_transactions_of_random_scenarios_are_exactly_what_happened(few):
+def test_transactions_of_random_scenarios_equal_the_truth(few):
     assert failures(few) == []
     assert few.sum.transactions > 100
     assert few.sum.unequal == {}
@@ -72,7 +72,7 @@ def test_causes_of_random_scenarios_agree_for_most_of_the_time(few):
 
 
 @pytest.mark.slow
-def test_transactions_and_causes_of_many_random_scenarios_are_what_happened():
+def test_transactions_and_causes_of_many_random_scenarios_equal_the_truth():
     detectors_agree(many_agree("client", SHARE_FLOOR), DETECTOR_FLOORS)
 
 
@@ -83,5 +83,5 @@ def test_scenarios_that_no_rule_was_made_with_agree_nearly_as_well():
 
 
 @pytest.mark.slow
-def test_transactions_and_causes_of_captures_at_the_server_are_what_happened():
+def test_transactions_and_causes_of_captures_at_the_server_equal_the_truth():
     many_agree("server", SERVER_SHARE_FLOOR)

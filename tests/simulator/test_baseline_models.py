@@ -110,7 +110,7 @@ def test_pftk_worked_out_by_hand():
 
 
 @given(LOSSES)
-def test_pftk_is_less_the_more_is_lost_and_what_arrives_less_than_what_is_sent(loss):
+def test_pftk_falls_with_loss_and_goodput_is_below_the_send_rate(loss):
     assert send_rate(loss * 1.1, PFTK) < send_rate(loss, PFTK)
     assert throughput(loss, PFTK) < send_rate(loss, PFTK)
 

@@ -16,7 +16,7 @@ AGREES = re.compile(r"^# agrees: ([\d.]+)$", re.MULTILINE)
 
 
 @pytest.mark.parametrize("path", CASES, ids=lambda path: path.stem)
-def test_a_kept_scenario_is_analysed_as_it_happened(path):
+def test_a_kept_scenario_is_analysed_correctly(path):
     scenario = read(path)
     ends = (scenario.network.clients[0], scenario.network.servers[0])
     scenario = replace(scenario, record=Record.everything(), taps=tuple(NodeTap(name=name) for name in ends))

@@ -81,7 +81,7 @@ def test_of_two_acks_the_one_that_data_follows_just_on_time_let_it_go() -> None:
     assert not [it for it in comparison.verdicts if it.detector in {"nagle-hold", "odd-short-final-segment"}]
 
 
-def test_a_short_first_segment_is_reported_where_the_pace_of_the_link_shows_only_after_its_response() -> None:
+def test_a_short_first_segment_is_reported_if_only_later_data_shows_the_link() -> None:
     _, comparison = compared_run(1, 1669, at="client")
     name = "short-initial-segment"
     assert comparison.right[name]

@@ -150,7 +150,7 @@ def replayed(scenario, folder):
 
 
 @pytest.mark.parametrize("name", CHOICES)
-def test_h2_package_reads_what_both_ends_write(name, tmp_path):
+def test_h2_package_reads_both_ends_frames(name, tmp_path):
     """Check that the h2 client raises on an exceeded window, a closed stream and a bad header block."""
     model = replayed(by_streams(CHOICES[name]), tmp_path)
     targets = [request[b":path"].decode() for request in model.requests.values()]

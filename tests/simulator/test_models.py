@@ -43,7 +43,7 @@ def test_equations_2_to_4():
     assert list(islice(windows(1, delayed_acks=True), 8)) == [1, 2, 3, 5, 8, 12, 18, 27]
 
 
-def test_equation_5s_base_is_near_what_equation_2_grows_by():
+def test_equation_5s_base_is_near_the_growth_of_equation_2():
     """Check section 5.1: "almost exactly exponential after the first 2-3 RTTs"."""
     exact = list(islice(windows(1, delayed_acks=True), 12))
     assert (exact[8] / exact[0]) ** (1 / 8) == pytest.approx(GROWTH_WITH_DELAYED_ACKS, abs=0.05)
@@ -72,7 +72,7 @@ def test_the_distribution_worked_by_hand():
     assert distribution([10, 6, 5, 4, 3], 2) == [[0, 3], [1, 2, 4]]
 
 
-def test_the_distribution_takes_the_longest_first_whatever_their_order():
+def test_the_distribution_takes_the_longest_first_in_any_order():
     assert distribution([3, 4, 5, 6, 10], 2) == [[4, 1], [3, 2, 0]]
 
 

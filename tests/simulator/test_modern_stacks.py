@@ -64,7 +64,7 @@ def dropped(stack):
     return run.truth.hops["drop"].is_not_null().sum()
 
 
-def test_hystart_plus_plus_loses_less_than_half_of_what_slow_start_does():
+def test_hystart_plus_plus_loses_less_than_half_as_much_as_slow_start():
     assert dropped("linux-6-hystart-plus-plus") < dropped("linux-6") / 2
 
 

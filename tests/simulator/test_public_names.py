@@ -34,7 +34,7 @@ def test_another_name_is_none_of_the_package():
         _ = reference_sim.emulate
 
 
-def test_the_example_of_the_package_finds_what_was_simulated(tmp_path):
+def test_the_packages_example_finds_the_simulated_stalls(tmp_path):
     scenario = reference_sim.heidemann(strategy="p-http-apache-1.1b4", retrievals=5)
     simulation = reference_sim.simulate(scenario, seed=7)
     capture = simulation.capture(at="client")

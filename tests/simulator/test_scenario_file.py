@@ -98,7 +98,7 @@ def test_a_network_of_ones_own_runs():
     assert simulate(made).truth.retrievals["end"].null_count() == 0
 
 
-def test_a_short_file_is_what_the_command_line_makes():
+def test_a_short_file_equals_the_command_lines_scenario():
     text = (
         'strategy = "http11"\npage = "kruse-lerc"\nnetwork = "satellite"\nstack = "netbsd-1.2.1"\nthink = "1 s"\n'
     )

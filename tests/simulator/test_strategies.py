@@ -90,7 +90,7 @@ def test_ftp_says_that_a_file_is_there_when_it_is(stack, waits):
     assert replies["payload_bytes"].sum() == len(text)
 
 
-def test_ftp_continues_to_the_next_file_where_a_data_connection_breaks():
+def test_ftp_continues_with_the_next_file_after_a_broken_data_connection():
     """Check RFC 959, section 4.2: "426 Connection closed; transfer aborted"."""
     path = lossy(network("wan"), PacketLoss(rate=0.7), link="server-client")
     made = simulate(retrieval(strategy="ftp", page="heidemann", network=path, seed=3))
@@ -125,7 +125,7 @@ def test_a_second_visit_with_a_cache_brings_no_bodies():
     assert again["response_body_bytes"].sum() == 0
 
 
-def test_differences_save_what_their_paper_says():
+def test_deltas_save_the_share_in_their_paper():
     rows = end_to_end(strategy="delta-encoding", page="one-large", network="wan").transactions
     whole, difference = rows["response_body_bytes"]
     assert difference / whole == pytest.approx(0.17, abs=0.001)
@@ -173,7 +173,7 @@ def test_the_cache_on_the_lan_spares_the_satellite():
     assert cached < 0.1
 
 
-def test_links_are_found_where_they_stand():
+def test_links_are_found_at_their_place():
     (visit,) = named_strategy("http11-pipelined").visits(page("heidemann"))
     afters = [fetch.after for fetch in visit.plan.fetches[1:]]
     assert afters == [Bytes(fetch=0, bytes=6651 // 3), Bytes(fetch=0, bytes=2 * 6651 // 3)]

@@ -71,9 +71,7 @@ def test_flights_of_slow_start_wait_for_acks_after_the_pace_of_the_link():
     ("sharing", "let_go_at", "ended_elsewhere"),
     [("ensemble", 200, True), ("ensemble", 127, False), ("none", 200, False), ("temporal", 200, False)],
 )
-def test_an_ack_of_another_connection_ends_a_wait_only_where_a_window_is_shared(
-    sharing, let_go_at, ended_elsewhere
-):
+def test_an_ack_of_another_connection_ends_a_wait_only_with_a_shared_window(sharing, let_go_at, ended_elsewhere):
     lines = f"""
         S 75 slow_start
         S 75>101 1+1460 ack 101 new
@@ -515,7 +513,7 @@ def test_until_its_syn_is_acknowledged_a_segment_is_full_that_leaves_room_for_th
     assert connection.is_short(packet) == is_short
 
 
-def test_who_waits_for_a_turn_waits_in_whatever_phase_the_shared_window_is():
+def test_a_sender_waiting_for_its_turn_waits_in_the_shared_windows_phase():
     sent = Packet(9, SERVER, 1, 1, 1000, 0x10, 1040, "new", False, 400, 450, 65_535)
     windows = [Window(0, 8000, 2000, 0, 0), Window(100, 1000, 2000, 0, 0), Window(160, 2000, 2000, 0, 0)]
     connection = _connection(

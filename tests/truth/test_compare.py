@@ -45,11 +45,11 @@ def test_stall_that_cost_nothing_need_not_be_found():
     assert compare([stall(required=False)], []).is_right
 
 
-def test_finding_where_nothing_was_held_is_wrong():
+def test_finding_without_a_hold_is_wrong():
     assert compare([], [finding()]).wrong
 
 
-def test_short_hold_is_wrong_only_where_nagles_algorithm_is_off():
+def test_short_hold_is_wrong_only_with_nagles_algorithm_off():
     short = finding(lost_ms=1.5)
     assert compare([], [short]).wrong
     assert compare([], [short], nagle=True).is_right

@@ -30,11 +30,11 @@ def test_every_edit_finds_originals(derived):
     assert {capture.name.split("_of_")[0] for capture in derived} == EDITS.keys() - NOT_OF_SAMPLES
 
 
-def test_rules_read_in_the_packets_what_the_edit_says(derived):
+def test_rules_agree_with_the_edits_truth(derived):
     _agree(derived)
 
 
-def test_rules_read_what_the_edits_of_the_kernel_captures_say(captures, tmp_path):
+def test_rules_agree_with_the_edits_of_the_kernel_captures(captures, tmp_path):
     write_derived([captures / "kernel"], tmp_path)
     made = captures_of(tmp_path)
     assert {capture.name.split("_of_")[0] for capture in made} == EDITS.keys()
@@ -54,7 +54,7 @@ def _agree(made):
     assert not faults, "\n".join(faults)
 
 
-def test_capture_that_was_not_edited_has_nothing_of_what_the_edits_make():
+def test_unedited_capture_has_none_of_the_edits_pathologies():
     structural = {
         "capture-gap",
         "one-sided-capture",

@@ -49,7 +49,7 @@ def kernel(captures):
     ]
 
 
-def test_every_hold_and_limit_of_a_sender_is_found_where_it_was_made_and_nowhere_else(kernel):
+def test_every_hold_and_limit_of_a_sender_is_found_only_in_its_place(kernel):
     for capture, found in kernel:
         rows = found.filter(found["severity"] != "info").iter_rows(named=True)
         counts = Counter(row["detector"] for row in rows)
@@ -66,7 +66,7 @@ def test_a_hold_has_one_owner(kernel):
         assert len(held) == len(set(held)), capture.name
 
 
-def test_structure_alone_is_reported_where_requests_were_split_without_cost(kernel):
+def test_split_requests_without_cost_are_reported_as_structure(kernel):
     for capture, found in kernel:
         told = found.filter(detector="split-request", severity="info")
         assert told.height == fnmatch.fnmatch(capture.sidecar["name"], "req_split_nodelay_*"), capture.name

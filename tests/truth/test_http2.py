@@ -20,7 +20,7 @@ def test_a_verdict_is_right_within_a_tenth_of_the_time_lost_and_names_no_other()
     assert not named(others={"slow-server": 20_000_000})
 
 
-def test_two_runs_of_the_same_differ_by_a_fiftieth_of_what_they_take():
+def test_two_equal_runs_differ_by_at_most_a_fiftieth():
     assert named(lost_ns=0, named_ns=15_000_000)
     assert not named(lost_ns=0, named_ns=20_000_000)
 

@@ -10,7 +10,7 @@ from reference_sim.papers.heidemann_1996.printed_traces import FIGURES, packets,
 SAMPLES = Path(__file__).parents[2] / "sample_traces"
 
 
-def test_committed_figures_are_what_the_generator_writes(tmp_path):
+def test_committed_figures_equal_the_generators_output(tmp_path):
     for written in write_figures(tmp_path):
         assert written.read_bytes() == (SAMPLES / written.name).read_bytes()
 

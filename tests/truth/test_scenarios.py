@@ -22,7 +22,7 @@ def made(tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_every_scenario_shows_what_it_was_made_for(made):
+def test_every_scenario_shows_its_pathology(made):
     faults = [
         f"{capture.name} does not show {name}"
         for capture in made

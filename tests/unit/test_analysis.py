@@ -29,7 +29,7 @@ def test_table_has_the_declared_columns_and_types(stalled, name):
     assert dict(analysis.table(name).schema) == polars_schema(TABLES[name])
 
 
-def test_statistics_are_left_out_where_they_were_not_asked_for_and_never_zero_instead(clean):
+def test_statistics_without_a_request_are_omitted_and_never_zero(clean):
     with_them, without = tcptrace_http.analyze(clean), tcptrace_http.analyze(clean, statistics=False)
     always = [column.name for column in TABLES["flows"].columns if not column.is_statistic]
     assert without.flows.columns == always
@@ -52,14 +52,14 @@ def test_segments_that_were_not_asked_for_are_read_from_the_capture_again(clean)
     assert tcptrace_http.analyze(clean).segments.equals(asked_for.segments)
 
 
-def test_segments_of_a_capture_that_is_gone_are_an_error_that_says_what_to_do(clean):
+def test_segments_of_a_deleted_capture_are_an_error_with_a_remedy(clean):
     analysis = tcptrace_http.analyze(clean)
     clean.unlink()
     with pytest.raises(KeyError, match="tables="):
         _ = analysis.segments
 
 
-def test_selection_keeps_what_belongs_to_the_rows_and_leaves_the_analysis_alone(clean):
+def test_selection_keeps_related_rows_and_does_not_change_the_analysis(clean):
     analysis = tcptrace_http.analyze(clean, tables=["segments"])
     selected = analysis.where("flow = 1")
     assert [selected.table(name).height for name in ("transactions", "flows", "segments")] == [0, 0, 0]

@@ -57,7 +57,7 @@ def test_gathering_over_all_flows_reads_only_the_given_columns():
     assert all(each.rows(tables).collect().is_empty() for each in gathers.values())
 
 
-def test_waits_and_pages_are_candidates_where_a_detector_may_find_something():
+def test_waits_and_pages_are_candidates_if_a_detector_may_fire():
     least = candidates.CANDIDATE_WAITS_NS
     assert least["server.think"] * 1e-9 <= slow_server.THINK_MIN.total_seconds()
     assert least["send_limited.receive_window"] * 1e-9 <= receive_window_limit.LOST_MIN.total_seconds()

@@ -100,7 +100,7 @@ def test_position_and_total_are_those_of_the_packed_file(file):
         assert (stream.position, stream.total) == (len(packed), len(packed))
 
 
-def test_cut_gzip_is_truncated_and_says_so_in_the_anomalies(file):
+def test_truncated_gzip_is_reported_in_the_anomalies(file):
     trace = tcptrace_http.read(file(gzip.compress(CLEAN)[:-4]))
     assert trace.provenance.truncated
     assert trace.provenance.packets == len(clean_exchange())
@@ -197,7 +197,7 @@ def other_ether_type(ether_type: int, count: int) -> list[tuple[int, bytes]]:
     return [(START, bytes(12) + struct.pack(">H", ether_type) + bytes(46))] * count
 
 
-def test_protocols_are_reported_with_their_packets_where_nothing_is_tcp(file):
+def test_protocols_are_reported_with_their_packets_without_tcp(file):
     records = [*other_ether_type(0x0806, 2), *other_ether_type(0x88CC, 12)]
     assert unknown(file(pcap(records))) == ["EtherType 0x88cc: 12 packets", "EtherType 0x0806: 2 packets"]
 

@@ -39,7 +39,7 @@ def judged(*findings):
     return shown.select("detector", physical).rows()
 
 
-def test_without_a_finding_the_transaction_is_shorter_by_what_was_lost():
+def test_without_a_finding_the_transaction_is_shorter_by_the_lost_time():
     assert judged(finding("a", 120)) == [("a", 120, 180, 0)]
 
 

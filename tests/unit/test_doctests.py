@@ -25,7 +25,7 @@ FUNCTIONS = [name for name in tcptrace_http.__all__ if inspect.isfunction(getatt
 
 
 @pytest.mark.parametrize("module", MODULES)
-def test_examples_show_what_they_print(module, monkeypatch):
+def test_examples_show_their_outputs(module, monkeypatch):
     monkeypatch.chdir(REPOSITORY)
     result = doctest.testmod(import_module(f"tcptrace_http.{module}"), raise_on_error=False)
     assert result.attempted > 0

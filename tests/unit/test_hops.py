@@ -307,7 +307,7 @@ def test_holds_of_a_proxys_own_socket_stay_its_own():
 
 
 @pytest.mark.parametrize("is_held", [True, False])
-def test_a_front_leg_that_does_not_keep_up_waits_for_upstream_only_where_that_is_silent(is_held):
+def test_a_slow_front_leg_waits_for_upstream_only_during_its_silence(is_held):
     """Check an upstream body that arrives at once after a silence; the client's window then limits its flights."""
     front, upstream = legs()
     body = b"x" * (1460 * 30)

@@ -260,7 +260,7 @@ def modules_imported(path: Path) -> set[str]:
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_module_imports_only_what_its_layer_may(path):
+def test_module_imports_only_permitted_layers(path):
     part = part_of(path)
     assert parts_imported(path) <= ALLOWED[part] | {part}
 
@@ -280,7 +280,7 @@ def test_no_modules_of_a_package_import_each_other_in_a_circle(part):
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(REPOSITORY)))
-def test_module_imports_what_is_slow_only_where_it_is_used(path):
+def test_module_imports_slow_packages_only_at_their_use(path):
     top_level = ast.Module(body=[node for node in ast.parse(path.read_text()).body if not _is_for_types(node)])
     functions_removed = _WithoutFunctions().visit(top_level)
     slow = {name for name in imports(functions_removed) if any(f"{name}.".startswith(f"{lazy}.") for lazy in LAZY)}

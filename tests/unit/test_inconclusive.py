@@ -35,13 +35,13 @@ def findings(flawed: pl.DataFrame) -> pl.DataFrame:
     return as_findings(NEEDY, NEEDY.find(tables).collect(), tables).collect()
 
 
-def test_flow_that_lacks_what_a_detector_needs_and_has_no_finding_counts():
+def test_flow_without_a_detectors_needs_and_findings_counts():
     flawed = flaws((0, "mid_stream_start"), (2, "mid_stream_start"), (3, "mid_stream_start"), (3, "capture_gap"))
     rows = inconclusive([NEEDY], flawed, findings(flawed)).select("detector", "because", "flows", "flow").rows()
     assert rows == [("needy", "capture-gap", 1, 3), ("needy", "mid-stream-start", 2, 2)]
 
 
-def test_flows_are_counted_where_a_detector_found_nothing_at_all():
+def test_flows_are_counted_for_a_detector_without_findings():
     flawed = flaws((0, "mid_stream_start"), (2, "mid_stream_start"))
     rows = inconclusive([NEEDY], flawed, findings(flawed).clear()).select("detector", "flows", "flow").rows()
     assert rows == [("needy", 2, 0)]
@@ -63,7 +63,7 @@ def test_flaws_of_parts_of_a_capture_are_grouped_as_those_of_the_whole():
     assert grouped(pl.concat(map(grouped, parts))).equals(grouped(flawed))
 
 
-def test_finding_in_a_flow_that_lacks_what_its_detector_needs_is_less_certain():
+def test_finding_in_a_flow_without_its_detectors_needs_is_less_certain():
     confidences = dict(
         findings(flaws((1, "capture_gap"), (1, "mid_stream_start"))).select("flow", "confidence").rows()
     )

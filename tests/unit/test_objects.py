@@ -111,7 +111,7 @@ def test_the_sizes_of_a_text_are_those_of_pythons_coders(tmp_path):
 
 
 @pytest.mark.parametrize("coding", ["", "gzip", "zstd"])
-def test_the_delta_is_what_pythons_zstd_makes_with_the_earlier_body_as_prefix(tmp_path, coding):
+def test_the_delta_equals_pythons_zstd_with_the_earlier_body_as_prefix(tmp_path, coding):
     connection, before = opened(), page(3, lines=1000)
     now = before.replace(b"<li id=500>", b"<li id=500 class=new>")
     pack = {"": bytes, "gzip": gzip.compress, "zstd": zstd.compress}[coding]
@@ -283,7 +283,7 @@ def test_redirects_of_several_connections_to_one_url_are_all_followed(tmp_path):
 
 
 @pytest.mark.parametrize(("redirects", "is_cut"), [(1000, False), (1100, True)])
-def test_findings_say_at_least_where_redirects_were_forgotten(tmp_path, redirects, is_cut):
+def test_findings_say_at_least_after_dropped_redirects(tmp_path, redirects, is_cut):
     connection = opened()
     for number in range(redirects):
         fetch(connection, f"/{number}", b"", f"Location: /{number}/", status="301 Moved Permanently")
@@ -293,7 +293,7 @@ def test_findings_say_at_least_where_redirects_were_forgotten(tmp_path, redirect
 
 
 @pytest.mark.slow
-def test_findings_say_at_least_where_objects_were_forgotten(tmp_path):
+def test_findings_say_at_least_after_dropped_objects(tmp_path):
     connection = opened()
     for number in range(32_770):
         fetch(connection, f"/{number}", b"%08d" % number * 190)

@@ -82,7 +82,7 @@ def test_decimal_seconds_are_exact_to_the_nanosecond():
     assert analysis.capture.first_time_ns == 1_700_000_000_123_456_789
 
 
-def test_a_packet_of_scapy_that_was_changed_is_analyzed_as_it_is_now(sample_traces):
+def test_a_modified_scapy_packet_is_analyzed_with_its_modification(sample_traces):
     packets = rdpcap(str(sample_traces / SAMPLES[0]))
     for packet in packets:
         for port in ("sport", "dport"):

@@ -39,7 +39,7 @@ def test_every_detector_that_a_setting_remedies_has_one():
     assert remedied | WITHOUT_A_SETTING == set(DETECTORS)
 
 
-def test_every_entry_says_where_what_why_and_by_whom():
+def test_every_entry_has_place_setting_reason_and_source():
     for remedy in remedies():
         source = urlsplit(remedy.source)
         assert (source.scheme, bool(source.hostname), bool(source.path)) == ("https", True, True)

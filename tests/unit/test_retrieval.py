@@ -261,7 +261,7 @@ def test_exchanges_of_tls_without_keys_are_retrievals_by_time_alone():
     assert found.retrievals["bytes"].to_list() == [3000, 1000]
 
 
-def test_exchanges_of_tls_belong_to_no_page_where_http_is_in_cleartext():
+def test_tls_exchanges_belong_to_no_page_of_cleartext_http():
     assert grouping(pages([exchange(0, 0, 0, 100), got(1, 0, "/", 50, 120, **HTML)])) == [["1.0 base"]]
 
 

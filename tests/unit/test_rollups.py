@@ -79,7 +79,7 @@ def test_data_held_in_a_tls_handshake_is_part_of_the_connection():
     assert timings == (51 * MS, 5 * MS, 30 * MS)
 
 
-def test_time_by_place_is_received_only_behind_what_was_received():
+def test_time_by_place_is_received_only_after_received_data():
     partition = [
         ("request.send", 1),
         ("stall.retransmission_timeout", 200),

@@ -42,6 +42,6 @@ def test_times_are_integer_nanoseconds_in_utc():
     assert schema.polars_schema(schema.TABLES["findings"])["lost"] == pl.Duration("ns")
 
 
-def test_causes_and_anomalies_say_what_they_mean():
+def test_causes_and_anomalies_have_meanings():
     assert all(schema.CAUSES.values())
     assert all(schema.ANOMALY_KINDS.values())

@@ -18,7 +18,7 @@ def analysis(tmp_path):
     return tcptrace_http.analyze(path, tables={"segments"})
 
 
-def test_flow_has_its_row_and_what_belongs_to_it(analysis):
+def test_flow_has_its_row_and_related_rows(analysis):
     flow = analysis.flow(0)
     assert flow.fields == analysis.flows.row(0, named=True)
     assert (flow.client, flow.server_port) == ("10.0.0.1", 8080)
@@ -30,7 +30,7 @@ def test_flow_has_its_row_and_what_belongs_to_it(analysis):
     assert repr(flow) == "<flow 0: 10.0.0.1:1029 to 10.0.0.2:8080, 1 transaction>"
 
 
-def test_transaction_has_its_row_and_what_belongs_to_it(analysis):
+def test_transaction_has_its_row_and_related_rows(analysis):
     transaction = analysis.transaction(0, 0)
     assert transaction.fields == analysis.transactions.row(0, named=True)
     assert transaction.status == 200
@@ -55,7 +55,7 @@ def test_views_do_not_change_and_compare_by_their_rows(analysis):
 
 
 @pytest.mark.parametrize("numbers", [(7,), (0, 7), (7, 0)])
-def test_number_that_is_not_there_is_an_error_that_says_what_is(analysis, numbers):
+def test_missing_number_is_an_error_that_lists_the_numbers(analysis, numbers):
     ask = analysis.flow if len(numbers) == 1 else analysis.transaction
     with pytest.raises(UnknownName, match="counted from 0"):
         ask(*numbers)

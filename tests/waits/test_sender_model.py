@@ -31,6 +31,6 @@ def test_stalls_of_a_head_and_a_body_are_named_by_their_cause() -> None:
     assert causes.count("stall.nagle_delayed_ack") >= 5
 
 
-def test_server_without_nagles_algorithm_has_no_such_wait() -> None:
+def test_server_without_nagles_algorithm_has_no_nagle_wait() -> None:
     causes = analyze(SAMPLES / "lan_hdrsep_small_nodelay.pcap").waits["cause"].cast(pl.String)
     assert not [cause for cause in causes if "nagle" in cause]

@@ -71,7 +71,7 @@ def test_fix_changes_something_and_the_retrieval_still_ends(fix):
         ("h2-requests-at-once", "streams", "setup.h2_settings"),
     ],
 )
-def test_fix_saves_what_it_is_for(fix, name, cause):
+def test_fix_removes_its_pathology(fix, name, cause):
     before = outcome_of(as_it_is(RETRIEVALS[name]))
     after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS[name])))
     assert after.elapsed_ns < before.elapsed_ns
@@ -89,7 +89,7 @@ def test_time_of_the_program_between_writes_is_not_saved_by_fewer_writes(fix):
     assert spent[0] > 0.5 * before.elapsed_ns
 
 
-def test_compression_leaves_alone_what_is_no_text():
+def test_compression_changes_only_text():
     page = RETRIEVALS["netscape"].browsers[0].visits[0].page
     made = FIXES["compression"].apply(RETRIEVALS["netscape"]).browsers[0].visits[0].page
     pairs = list(zip(page.objects, made.objects, strict=True))
@@ -97,7 +97,7 @@ def test_compression_leaves_alone_what_is_no_text():
     assert page.name == made.name
 
 
-def test_links_in_what_was_compressed_are_found_where_they_then_are():
+def test_links_in_compressed_data_are_found_at_their_compressed_place():
     """Check that the browser ends: it must not wait for bytes that never arrive."""
     before, after = (
         scenario.browsers[0].visits[0]
@@ -118,6 +118,6 @@ def test_names_with_a_plus_are_both():
 
 
 @pytest.mark.parametrize("name", ["no-nagel", "no-nagle+initial-windw-10", ""])
-def test_name_of_no_fix_is_reported_with_what_is_near(name):
+def test_unknown_fix_is_reported_with_the_nearest_name(name):
     with pytest.raises(UnknownName, match=r"no fix .*(did you mean|there are)"):
         fix_named(name)

@@ -28,7 +28,7 @@ def causes(choice, **choices):
     return outcome_of(as_it_is(distant(by_streams(choice, page=page(LARGE), **choices)))).causes
 
 
-def test_a_window_of_http2_is_the_cause_of_what_it_holds():
+def test_an_http2_window_is_the_cause_of_its_blocked_frames():
     wide = causes(Http2(stream_window=WIDE, connection_window=WIDE * 4))
     assert not [name for name in wide if "h2" in name or name == "server.data_unavailable"]
     of_stream = causes(Http2(stream_window=FIRST_WINDOW, connection_window=WIDE))
@@ -45,7 +45,7 @@ def test_the_wait_for_settings_has_its_cause():
 
 
 @pytest.mark.parametrize("name", ["secured", "nodelay"])
-def test_the_prediction_is_what_the_scenario_takes_by_streams(name):
+def test_the_prediction_equals_the_scenarios_time_by_streams(name):
     scenario = RETRIEVALS[name]
     true = elapsed_of(under(scenario, STRATEGIES["http2"]))
     capture = simulate(replace(scenario, taps=(NodeTap(name="client"),))).pcap()
@@ -70,7 +70,7 @@ def test_a_real_servers_page_takes_the_predicted_time(real, source, other, strat
 
 
 @pytest.mark.slow
-def test_the_streams_of_a_real_server_are_reported_as_such(real):
+def test_the_streams_of_a_real_server_are_identified(real):
     found = infer(real["h2"])
     assert found.figure("browser.strategy").value == "http2"
     assert found.figure("client.h2_stream_window").value == 1 << 20

@@ -109,7 +109,7 @@ def test_fix_that_changes_nothing_saves_exactly_nothing(sample_traces):
     assert row.note == FIXES["keep-alive"].unneeded
 
 
-def test_same_capture_gives_the_same_whatever_the_threads(page):
+def test_same_capture_gives_the_same_rows_for_any_thread_count(page):
     ones = [tcptrace_http.whatif(page, fixes="all", draws=1, jobs=jobs).json() for jobs in (1, 3)]
     assert ones[0] == ones[1]
 
@@ -120,7 +120,7 @@ def test_own_strategy_saves_nothing(page):
     assert prediction.row("http10-parallel-4").saved_ns == 0
 
 
-def test_prediction_is_what_a_simulation_of_that_strategy_takes(page):
+def test_prediction_equals_the_strategys_simulated_time(page):
     prediction = tcptrace_http.whatif(page, strategies=["http11-pipelined"], draws=0)
     truth = simulate(
         retrieval(strategy="http11-pipelined", page="heidemann", network="wan", client_stack="linux-6")

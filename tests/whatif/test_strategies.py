@@ -32,7 +32,7 @@ def test_every_row_ends_or_says_why_it_cannot_be(strategy):
         assert elapsed_of(under(RETRIEVALS["apache"], strategy)) > 0
 
 
-def test_server_writes_as_it_did_unless_the_strategy_is_about_that():
+def test_server_keeps_its_writes_unless_the_strategy_sets_them():
     apache = RETRIEVALS["apache"].servers[0].writes
     assert apache != Writes()
     assert under(RETRIEVALS["apache"], STRATEGIES["http11"]).scenario.servers[0].writes == apache
@@ -50,7 +50,7 @@ def test_hosts_path_and_pages_stay():
     assert candidate.browsers[0].visits[0].page == scenario.browsers[0].visits[0].page
 
 
-def test_second_access_counts_where_a_strategy_is_about_that():
+def test_second_access_counts_for_strategies_on_second_accesses():
     """Check a conditional GET, which requests the page again: the second time less the first."""
     scenario = RETRIEVALS["netscape"]
     candidate = under(scenario, STRATEGIES["conditional-get"])

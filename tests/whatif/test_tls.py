@@ -117,7 +117,7 @@ def test_strategy_that_says_how_is_secured_that_way():
 
 
 @pytest.mark.slow
-def test_tls13_saves_of_a_real_server_what_is_predicted_of_its_capture_with_tls12(tmp_path):
+def test_tls13_saves_the_time_predicted_from_a_real_tls12_capture(tmp_path):
     """Check the fastest of five retrievals each, over 60 ms: the link is milliseconds late."""
     found = {}
     for version in ("TLSv1.2", "TLSv1.3"):

@@ -15,7 +15,7 @@ def claims_shown(module):
     return {name[1].upper() for name in names if name}
 
 
-def test_every_claim_has_a_test_where_its_paper_is():
+def test_every_claim_has_a_test_in_its_papers_module():
     listed = CLAIM.findall(claims.__doc__)
     assert len(listed) == 31
     for letter, module in MODULES.items():

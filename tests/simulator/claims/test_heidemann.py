@@ -52,7 +52,7 @@ def test_h1_to_h6_are_reproduced():
 
 
 @pytest.mark.parametrize("claim", ["H2", "H3"])
-def test_h2_h3_the_stall_is_the_printed_one_whatever_the_phase_of_the_heartbeat(claim):
+def test_h2_h3_the_stall_is_the_printed_one_for_any_heartbeat_phase(claim):
     """Return six consecutive retrievals: earlier stalls determine the heartbeat phase of the last one's stall."""
     (stalls,) = {tuple(one["stall_ms"] for one in repeated) for repeated in results(claim).measured.values()}
     assert len(stalls) == 5
@@ -88,7 +88,7 @@ def test_h1_the_connection_cost_is_the_difference_of_two_table_rows():
     assert retrieval_ms(HTTP) - retrieval_ms(BOTH_FIXES) == pytest.approx(43 - 26, rel=0.05)
 
 
-def test_h6_the_abstract_says_20_where_the_table_has_23():
+def test_h6_the_abstract_has_20_and_the_table_23():
     assert retrieval_ms(APACHE) / retrieval_ms(BOTH_FIXES) == pytest.approx(605 / 26, rel=0.05)
 
 

@@ -31,7 +31,7 @@ def ordered(life: programs.Life) -> tuple[object, ...]:
     return (life.is_from_client, life.connection, life.seq, life.ack, life.payload, life.size, life.flags)
 
 
-def test_segment_filled_takes_as_long_as_it_did() -> None:
+def test_segment_filled_takes_the_captured_time() -> None:
     outcome = programs.run("segment-filled", sizes=SIZES, seconds=6)
     assert outcome.retrieval_seconds == pytest.approx([0.594627], abs=1e-6)
 

@@ -61,7 +61,7 @@ def test_pftk_is_within_a_third_and_typically_within_15_percent(compared):
     assert median(found) < 0.15
 
 
-def test_mathis_is_too_fast_where_timeouts_are_many(compared):
+def test_mathis_is_too_fast_with_many_timeouts(compared):
     """Check models without timeouts: their error grows with the loss rate."""
     for acked in (1, 2):
         few, many = (median(residuals(compared, "Mathis", acked=acked, loss=loss)) for loss in (0.01, 0.04))
@@ -81,7 +81,7 @@ def test_the_page_has_every_scenario(compared, tmp_path):
     assert (tmp_path / "tables" / "baselines.parquet").exists()
 
 
-def test_losses_are_repeated_and_what_is_not_random_is_not():
+def test_lossy_runs_are_repeated_and_deterministic_runs_are_not():
     count: dict[str, int] = {}
     for run in runs(Effort(seeds=3)):
         count[run.label] = count.get(run.label, 0) + 1

@@ -127,12 +127,12 @@ def test_b3_with_one_large_object_http_and_maxconn_coincide():
     assert set(verdicts("B3", "HTTP/1.1 and MaxConn over HTTP/1.0")) == {Verdict.REPRODUCED}
 
 
-def test_b3_exactconn_coincides_where_nothing_has_slow_start():
+def test_b3_exactconn_coincides_without_slow_start():
     assert set(verdicts("B3", "ExactConn over HTTP/1.0, RWBP from end to end")) == {Verdict.REPRODUCED}
     assert judgement("B3").verdict is Verdict.REPRODUCED_IN_SHAPE
 
 
-def test_b3_where_there_is_slow_start_four_segments_at_first_save_something():
+def test_b3_with_slow_start_four_initial_segments_save_time():
     assert ours("B3", "50 kB, ExactConn over HTTP/1.0, end to end") < 0.8
     assert 0.8 < ours("B3", "50 kB, ExactConn over HTTP/1.0, split") < 0.95
 
@@ -231,7 +231,7 @@ def test_b5_one_user_has_nothing_of_a_cumulative_cache():
     assert tally.own > 0
 
 
-def test_b5_each_request_is_answered_where_it_is_nearest():
+def test_b5_the_nearest_cache_answers_each_request():
     requests = [Request(0, "a", 0), Request(1, "a", 0), Request(1, "a", 1), Request(0, "b", 0), Request(1, "a", 1)]
     tally = tallied(requests)
     assert (tally.own, tally.cumulative, tally.stale) == (2, 1, 1)

@@ -110,7 +110,7 @@ def descending(count: int, low: int, high: int) -> tuple[int, ...]:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("sizes", [geometric, descending])
-def test_e1_e2_e3_hold_however_sizes_are_spread_over_the_printed_ranges(
+def test_e1_e2_e3_hold_for_any_spread_of_sizes_over_the_printed_ranges(
     sizes: Callable[[int, int, int], tuple[int, ...]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:

@@ -18,7 +18,7 @@ def of(scenario=SCENARIO, measure=table_1.retrieval_times):
     return identity(canonical(scenario.document()), measure)
 
 
-def test_the_same_scenario_and_measure_are_the_same_run_however_they_came_about():
+def test_equal_scenarios_and_measures_are_the_same_run():
     assert of() == of(heidemann(strategy=STRATEGY, retrievals=1))
     document = SCENARIO.document()
     assert identity(canonical(dict(reversed(document.items()))), table_1.retrieval_times) == of()
@@ -36,7 +36,7 @@ def test_another_seed_scenario_measure_or_engine_is_another_run(monkeypatch):
     assert len(others | {of()}) == 5
 
 
-def test_another_source_of_a_measure_or_of_what_it_imports_is_another_run(monkeypatch):
+def test_a_changed_source_of_a_measure_or_its_imports_is_another_run(monkeypatch):
     changed = {of()}
     for name in (table_1.__name__, "reference_sim.reproduction.readings"):
         sources = {name: module._source(name) + b"\n# changed\n"}

@@ -219,7 +219,7 @@ def test_k5_pipelined_requests_of_a_short_document_go_out_in_a_rtt():
     assert RTT_NS <= (one["1 came"] - one["0 received"]) * 1e9 <= RTT_NS + 0.02e9
 
 
-def test_k5_is_not_reproduced_where_pipelining_is_left_out():
+def test_k5_is_not_reproduced_without_pipelining():
     found = dict(results("K5").measured)
     for name in PAGES:
         found[f"{name}, HTTP/1.1, pipelined, silences"] = found[f"{name}, HTTP/1.1 without pipelining, silences"]

@@ -26,7 +26,7 @@ def test_names_ask_for_claims_each_once_and_in_their_order():
     assert {claim for name in names() for claim in claims_named([name])} == set(claims())
 
 
-def test_an_unknown_name_is_reported_what_is_near():
+def test_an_unknown_name_suggests_the_nearest_name():
     with pytest.raises(UnknownName, match="did you mean 'heidemann'"):
         claims_named(["heideman"])
     with pytest.raises(UnknownName, match="E1"):

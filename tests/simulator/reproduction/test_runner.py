@@ -39,14 +39,14 @@ def test_identical_runs_of_several_claims_are_simulated_once_and_never_again(sto
     assert len(examples.CALLS) == 8
 
 
-def test_more_of_the_same_simulates_only_what_is_new(store):
+def test_a_larger_effort_simulates_only_new_runs(store):
     reproduce([experiment("H1", counted, count=3)], store=store)
     reproduce([experiment("H1", counted, count=8)], store=store)
     assert len(examples.CALLS) == 8
 
 
 @pytest.mark.slow
-def test_processes_measure_what_one_process_does(tmp_path):
+def test_several_processes_measure_the_same_as_one(tmp_path):
     wanted = [one for claim, one in experiments().items() if claim.startswith("H")]
     found = []
     for jobs in (1, 2):
@@ -133,7 +133,7 @@ def test_an_interrupted_run_continues_at_its_stop(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("_interrupts")
-def test_an_interrupt_of_all_processes_ends_them_all_and_keeps_what_was_measured(tmp_path):
+def test_an_interrupt_ends_all_processes_and_keeps_measurements(tmp_path):
     program = (
         "import os\n"
         "from tests.simulator.reproduction.examples import main\n"

@@ -29,7 +29,7 @@ def knobs(one):
     return replace(one, name="")
 
 
-def test_all_of_a_stack_is_the_users_but_what_a_strategy_sets():
+def test_a_substituted_stack_keeps_only_the_strategys_knobs():
     of = scenarios("H1", LINUX)
     plain, fixed = (of[name].servers[0].stack for name in ("p-http-apache-1.1b4", "p-http-both-fixes"))
     assert knobs(plain) == knobs(stack("linux-6"))

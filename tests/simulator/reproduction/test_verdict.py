@@ -29,7 +29,7 @@ def compared(published, ours, *, tolerance=0.1, shape_tolerance=0.5, absolute=Fa
 
 
 @given(FIGURES, TOLERANCES)
-def test_the_published_figure_itself_is_reproduced_whatever_the_tolerance(figure, tolerances):
+def test_the_published_figure_itself_is_reproduced_with_any_tolerance(figure, tolerances):
     same, alike = tolerances
     one = compared(figure, figure, tolerance=same, shape_tolerance=alike)
     assert one.distance == 0
