@@ -400,7 +400,7 @@ _REFERENCE: Final[dict[str, tuple[str, Callable[[], str]]]] = {
     "glossary": ("Glossary", _glossary),
     "anomalies": ("Anomalies and flaws", _anomalies),
     "policies": ("Policies: metrics and presets", _policies),
-    "fixes": ("Fixes of a what-if", _fixes),
+    "fixes": ("Fixes (whatif)", _fixes),
     "simulations": ("Simulations: strategies, pages, networks, stacks", _simulations),
     "claims": ("Claims of the papers", _claims),
     "peers": ("Names of other tools", _peers),

@@ -54,28 +54,28 @@ RULES: Final = {
     ),
     "server.think": Rule(
         "From the request's last byte, and the path to the server and back, to the first byte of the response;"
-        " time in which data was on its way again is taken off",
+        " less the time of retransmissions",
         f"{_TCPEVAL}: server delay",
     ),
     "server.data_unavailable": Rule(
-        "A gap inside a response, longer than the pace of the data before, at whose end neither the receive"
-        " window opened nor an ACK came that could have let the data go",
+        "A gap inside a response, longer than the pace of the data before, without an opening of the receive"
+        " window or a releasing ACK at its end",
         f"{_TAPO}: data unavailable and resource constraint; {_TRAT}: application limited",
     ),
     "server.upstream": Rule(
-        "What else would be the server's time, or a hold of its response, from the first byte of the upstream"
-        " request to the last byte of the upstream response; held data only as far as it was not there; see"
-        " explain hops.evidence",
+        "Server time, or a hold of the response, between the first byte of the upstream request and the last"
+        " byte of the upstream response; held data only as far as it had not arrived; see explain"
+        " hops.evidence",
         "RFC 9110, section 3.7; a segment cannot leave before its bytes have come",
     ),
     "client.think": Rule(
         "From the ACK of the handshake to the request's first byte; and gaps inside the request that no ACK ended"
-        " and no detector gives to Nagle's algorithm",
+        " and no detector assigns to Nagle's algorithm",
         f"{_TCPEVAL}: client delay; {_TAPO}: client idle",
     ),
     "client.not_reading": Rule(
-        "The data lay beyond the window that was offered, and went when a window update that acknowledged nothing"
-        " new opened it",
+        "The data lay beyond the offered window, and left when a window update without a new acknowledgment"
+        " opened the window",
         f"RFC 9293, section 3.8.6; {_RFC4898}",
     ),
     "client.head_of_line": Rule(
@@ -83,8 +83,8 @@ RULES: Final = {
         "RFC 9112, section 9.3.2",
     ),
     "send_limited.slow_start": Rule(
-        "A flight that ended with a full segment, or in whose segments what came next has no room, went on when"
-        " an ACK came, and is as large as any before it: the window was used up while it still grew",
+        "A flight that ended with a full segment, or without room for the next data, continued with an ACK,"
+        " and is as large as any before it: the window was full while it still grew",
         f"RFC 5681, section 3.1; {_RFC4898}; {_TRAT}: transport limited",
     ),
     "send_limited.cwnd": Rule(
@@ -92,8 +92,8 @@ RULES: Final = {
         f"{_RFC4898}; {_TRAT}: congestion limited",
     ),
     "send_limited.receive_window": Rule(
-        "The data lay beyond the highest edge (ACK plus window) that the receiver had offered until the ACK that"
-        " let it go",
+        "The data lay beyond the highest edge (ACK plus window) that the receiver had offered before the ACK"
+        " that released it",
         f"{_RFC4898}; {_TRAT}: receiver window limited",
     ),
     "send_limited.zero_window": Rule(
@@ -101,14 +101,14 @@ RULES: Final = {
         f"RFC 9293, section 3.8.6; {_RFC4898}; {_TAPO}: zero window",
     ),
     "send_limited.send_buffer": Rule(
-        "Data that went on with an ACK, below the receive window and without any loss, when less was outstanding"
-        " than a window in slow start must have grown to by the ACKs that had come, and at least half of the most"
-        " that ever was",
+        "Data that an ACK released, below the receive window and without any loss, with fewer bytes in flight"
+        " than slow start must have reached by the ACKs so far, and with at least half of the maximum bytes"
+        " in flight",
         f"{_RFC4898}; {_TRAT}: sender window limited",
     ),
     "send_limited.h2_stream_window": Rule(
-        "From when all that the stream's window allowed had come to when the answer to the WINDOW_UPDATE that gave"
-        " more could come, without the time that is send_limited.h2_window_update; whatever came of other streams",
+        "From the arrival of all data that the stream's window allowed to the earliest possible answer to the"
+        " next WINDOW_UPDATE, without the time of send_limited.h2_window_update, regardless of other streams",
         "RFC 9113, sections 5.2 and 6.9.1",
     ),
     "send_limited.h2_connection_window": Rule(
@@ -116,12 +116,12 @@ RULES: Final = {
         "RFC 9113, sections 5.2 and 6.9.1",
     ),
     "send_limited.h2_window_update": Rule(
-        "From when all that a window allowed had come to its receiver until that sent the WINDOW_UPDATE",
+        "From the arrival of all data that a window allowed to the receiver's WINDOW_UPDATE",
         "RFC 9113, sections 5.2.2 and 6.9.1",
     ),
     "send_limited.multiplexed_behind": Rule(
-        "Bytes of other streams came, up to the stream's own, and the sender did not stop for want of data in"
-        " between: what it writes behind a pause it had not before",
+        "Bytes of other streams came before the stream's own, and the sender did not stop for lack of data in"
+        " between: data behind a pause did not exist before the pause",
         "RFC 9113, sections 5 and 5.3; RFC 9218, section 10",
     ),
     "send_limited.bottleneck": Rule(
@@ -164,27 +164,25 @@ RULES: Final = {
         f"RFC 8985, section 7; {_TAPO}: tail retransmission",
     ),
     "stall.fast_recovery": Rule(
-        "Data sent again, or for the first time into a hole, without such a silence and not at the end of what"
-        " was sent",
+        "Retransmitted data, or first data into a hole, without such a silence and not at the end of the sent"
+        " data",
         "RFC 5681, section 3.2; RFC 6675; RFC 8985",
     ),
     "stall.persist": Rule(
-        "From the window's opening, which the sender did not learn of, to its next probe",
+        "From a lost window update to the sender's next probe",
         "RFC 9293, section 3.8.6.1",
     ),
     "network.propagation": Rule(
-        "The least round trip of the path between request and response: at most that much of the time that"
-        " nothing else explains",
+        "The minimum round trip of the path between request and response, at most the otherwise unexplained time",
         f"{_TCPEVAL}: propagation delay",
     ),
     "network.queueing": Rule(
-        "What is left of the time between request and response when the path's least round trip and the"
-        " server's time are taken off, if it is more than the pace of the data",
+        "The time between request and response less the path's minimum round trip and the server time, if it"
+        " exceeds the pace of the data",
         f"{_TCPEVAL}: network variation",
     ),
     "network.reordering": Rule(
-        "A hole was filled in less than nine tenths of a round trip: sooner than any sender could have learnt of"
-        " a loss",
+        "A hole was filled in less than nine tenths of a round trip: sooner than a sender can detect a loss",
         "RFC 4737, section 3; RFC 8985, section 6.2",
     ),
     "unfinished.unanswered": Rule(
@@ -198,15 +196,15 @@ RULES: Final = {
         "RFC 2923, section 2.1; RFC 6298, section 5",
     ),
     "unfinished.stopped": Rule(
-        "All that was sent of a message was acknowledged, its framing says that more follows, and the window is"
-        " open: from its last byte to the close of the connection or the end of the capture",
+        "All sent data of a message was acknowledged, its framing announces more, and the window is open:"
+        " from its last byte to the close of the connection or the end of the capture",
         "RFC 9112, section 8",
     ),
     "unexplained": Rule(
-        "An ACK let the data go, but no window was used up: the flight before was smaller than another, or ended"
-        " with a short segment, and no detector gives it to Nagle's algorithm; or the intervals of a very long"
-        " response were given up",
-        "none: what the rules cannot tell",
+        "An ACK released the data, but no window was full: the previous flight was smaller than another, or"
+        " ended with a short segment, and no detector assigns it to Nagle's algorithm; or the intervals of a"
+        " very long response were dropped",
+        "none: outside the rules",
     ),
     "unobserved": Rule(
         "No ACK of the flow is known, or the times of request or response are missing",

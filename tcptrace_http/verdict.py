@@ -34,7 +34,7 @@ def verdict(analysis: Analysed) -> Verdict:
     elif analysis.transactions.is_empty():
         headline = "There is no HTTP and no TLS in this capture"
     else:
-        headline = "Nothing was found that costs time"
+        headline = "No finding costs time"
     if analysis.transactions.is_empty():
         return Verdict(headline, _size(analysis))
     length = (pl.col("end") - pl.col("start")).dt.total_nanoseconds()

@@ -22,12 +22,12 @@ __all__ = ["CHARTS", "Plots", "needs_altair"]
 CHARTS: Final = {
     "time-sequence": "segments, ACKs and windows of a flow, with stalls shaded and labelled",
     "window": "bytes in flight of a flow, and the receive window",
-    "rtt": "how long each segment of a flow took to be acknowledged",
-    "throughput": "payload a second",
-    "waterfall": "the transactions of a retrieval, by what they waited for, with the critical path",
-    "waits": "what each transaction waited for",
-    "wait-distribution": "how long transactions waited, by cause",
-    "comparison": "what transactions of several captures waited for, side by side",
+    "rtt": "time from each segment of a flow to its ACK",
+    "throughput": "payload per second",
+    "waterfall": "the transactions of a retrieval by wait cause, with the critical path",
+    "waits": "wait causes of each transaction",
+    "wait-distribution": "wait times of transactions, by cause",
+    "comparison": "wait causes of transactions in several captures",
 }
 
 

@@ -47,7 +47,7 @@ def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
         )
         .properties(width=WIDTH - 120, height=_ROW * len(order))
     )
-    return titled(alt.layer(chart), "What transactions waited for")
+    return titled(alt.layer(chart), "Wait causes of transactions")
 
 
 def _means(waits: pl.DataFrame) -> pl.DataFrame:

@@ -76,9 +76,7 @@ def draw(
         *_places(places[:_LABELS_MAX], [points for _, points in sides]),
     ]
     chart = alt.layer(*layers).properties(width=WIDTH, height=HEIGHT)
-    about = (
-        "A dashed line joins the two frames at which the flows part ways" if len(layers) > len(_COLOURS) else ""
-    )
+    about = "A dashed line joins the two frames at which the flows diverge" if len(layers) > len(_COLOURS) else ""
     return titled(chart, f"What the servers sent on flow {flows[0]} and flow {flows[1]}", about, note)
 
 

@@ -88,7 +88,7 @@ def draw(transactions: pl.DataFrame, left_waits: pl.DataFrame, right_waits: pl.D
     most = (
         f"The {_ROWS_MAX} of {transactions.height:,} that differ most" if transactions.height > _ROWS_MAX else ""
     )
-    return titled(chart, "Transactions side by side", "Above the left side, below the right one", most, several)
+    return titled(chart, "Transactions side by side", "Upper bar: left side; lower bar: right side", most, several)
 
 
 def _keys() -> list[str]:

@@ -55,4 +55,4 @@ def draw(rows: pl.DataFrame, *, baseline_ns: int) -> alt.LayerChart:
         .encode(x="baseline:Q")
     )
     chart = alt.layer(bars, ranges, line).properties(width=WIDTH - _LABELS, height=_ROW * len(order))
-    return titled(chart, "What the retrieval would have cost")
+    return titled(chart, "Predicted time of the retrieval")

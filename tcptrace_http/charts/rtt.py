@@ -93,4 +93,4 @@ def _binned(samples: pl.DataFrame) -> tuple[pl.DataFrame, str]:
         )
         .drop("bin")
     )
-    return shown, f"{samples.height:,} segments: from the least to the greatest of each {width * 1e3:.3g} ms"
+    return shown, f"{samples.height:,} segments: from the minimum to the maximum of each {width * 1e3:.3g} ms"

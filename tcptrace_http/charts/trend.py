@@ -58,7 +58,7 @@ def draw(
         .mark_line(strokeWidth=2, point=True)
         .encode(
             x=time,
-            y=alt.Y("share:Q", title="findings in 1,000 transactions"),
+            y=alt.Y("share:Q", title="findings per 1,000 transactions"),
             color=colour,
             tooltip=[
                 "line:N",

@@ -32,9 +32,7 @@ def draw(waits: pl.DataFrame) -> alt.LayerChart:
         .mark_line(strokeWidth=2, interpolate="step-after", point="transparent")
         .encode(
             x=alt.X("length:Q", title="time a transaction spent (ms)", scale=alt.Scale(type="symlog")),
-            y=alt.Y(
-                "share:Q", title="share of transactions that spent at most so long", axis=alt.Axis(format="%")
-            ),
+            y=alt.Y("share:Q", title="share of transactions with at most this time", axis=alt.Axis(format="%")),
             color=alt.Color(
                 "group:N",
                 scale=group_scale(points["group"]),
@@ -53,9 +51,7 @@ def draw(waits: pl.DataFrame) -> alt.LayerChart:
         )
         .properties(width=WIDTH, height=HEIGHT)
     )
-    return titled(
-        alt.layer(chart), "How long transactions waited, by cause", "Only those that waited for it at all"
-    )
+    return titled(alt.layer(chart), "Wait times of transactions, by cause", "Only transactions with such a wait")
 
 
 def _points(waits: pl.DataFrame) -> pl.DataFrame:

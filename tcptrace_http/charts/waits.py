@@ -32,7 +32,7 @@ def draw(transactions: pl.DataFrame, waits: pl.DataFrame) -> alt.LayerChart:
         raise NothingToDraw("there are no transactions that took any time")
     counted = spent.select("flow", "transaction").unique().height
     shown, note = (spent, "") if counted <= _BARS_MAX else _together(spent, counted)
-    timeless = f"{names.height - counted:,} more took no time that was seen" if names.height > counted else ""
+    timeless = f"{names.height - counted:,} more took no visible time" if names.height > counted else ""
     chart = (
         alt.Chart(shown)
         .mark_bar()
@@ -54,7 +54,7 @@ def draw(transactions: pl.DataFrame, waits: pl.DataFrame) -> alt.LayerChart:
         )
         .properties(width=WIDTH - 160, height=min(counted, _BARS_MAX) * _BAR)
     )
-    return titled(alt.layer(chart), "What transactions waited for", note, timeless)
+    return titled(alt.layer(chart), "Wait causes of transactions", note, timeless)
 
 
 def _names(transactions: pl.DataFrame) -> pl.DataFrame:
@@ -120,7 +120,5 @@ def _together(spent: pl.DataFrame, count: int) -> tuple[pl.DataFrame, str]:
         .with_columns(length=pl.col("length") / pl.col("transactions"), order=pl.col("bar"))
         .sort("bar", "rank", "cause")
     )
-    note = (
-        f"{count:,} transactions, the slowest first: a bar is the mean of those that took alike, with the frames"
-    )
+    note = f"{count:,} transactions, the slowest first: a bar is the mean of similar ones, with the frames"
     return shown, f"{note} of the slowest of them"

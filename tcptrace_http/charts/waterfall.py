@@ -60,7 +60,7 @@ def draw(
     names = rows["name"].unique(maintain_order=True).to_list()
     y = alt.Y("name:N", sort=names, title=None, axis=alt.Axis(labelLimit=320))
     chart = alt.layer(_bars(shown, y), *_marked(path, y)).properties(width=WIDTH - 160, height=len(names) * _ROW)
-    about = "The black line is the critical path: what the page's end waited for"
+    about = "The black line is the critical path, which bounds the page's end"
     return titled(chart, f"Waterfall of retrieval {retrieval}: {rows.height:,} transactions", about, *notes)
 
 

@@ -60,7 +60,7 @@ def draw(segments: pl.DataFrame, *, flow: int, direction: str = "server_to_clien
         .properties(width=WIDTH, height=HEIGHT)
     )
     note = (
-        f"{own.height:,} segments: the greatest flight and the least window of each interval"
+        f"{own.height:,} segments: the maximum flight and the minimum window of each interval"
         if both.height < own.height and int(both["segments"].max()) > 1  # type: ignore[arg-type]
         else ""
     )

@@ -77,8 +77,8 @@ def policy_template() -> str:
     meanings = _detectors()
     width = max(map(len, meanings))
     lines = [
-        "# A policy of tcptrace-http check: which findings may be in a capture, and what its figures may reach.",
-        "# tcptrace-http explain NAME says what a detector looks for; check --list has all names.",
+        "# A policy of tcptrace-http check: the allowed findings, and the limits of metrics.",
+        "# tcptrace-http explain NAME describes a detector; check --list has all names.",
         "",
         'extends = "recommended"          # or strict, lan, satellite, or a file beside this one',
         'max-inconclusive = "50%"         # connections that a rule may be unable to judge',

@@ -136,7 +136,7 @@ _ALL: Final = (
     Metric(
         "elapsed",
         Unit.NANOSECONDS,
-        "how long a transaction took in all, with the handshake it waited for",
+        "the total time of a transaction, including its handshake",
         "transactions",
         _between("start_time", "end_time"),
     ),
@@ -154,8 +154,8 @@ _ALL: Final = (
         "transactions",
         _between("response_first_time", "response_last_time"),
     ),
-    Metric("stall_time", Unit.NANOSECONDS, "the part of a transaction that stalls took", "waits", _stall_time),
-    Metric("stall_share", Unit.SHARE, "the share of a transaction that stalls took", "waits", _stall_share),
+    Metric("stall_time", Unit.NANOSECONDS, "the stall time of a transaction", "waits", _stall_time),
+    Metric("stall_share", Unit.SHARE, "the share of stalls in a transaction's time", "waits", _stall_share),
     Metric("response_bytes", Unit.BYTES, "the body of a response", "transactions", _response_bytes),
     Metric("connect", Unit.NANOSECONDS, "the handshake's round trip of a connection", "flows", _connect),
     Metric(
@@ -178,7 +178,7 @@ _ALL: Final = (
     Metric(
         "page_time",
         Unit.NANOSECONDS,
-        "how long a retrieval took: a page and what it causes",
+        "the time of a retrieval: a page with its objects",
         "retrievals",
         _page_time,
     ),

@@ -45,8 +45,8 @@ __all__ = ["PRESETS", "load_policy", "parse_policy", "preset"]
 _T = TypeVar("_T")
 #: Presets of the package, with their purposes.
 PRESETS: Final = {
-    "recommended": "what certainly costs: stalls of TCP with HTTP fail, what costs elsewhere is a warning",
-    "strict": "every finding fails, also structure that cost nothing here",
+    "recommended": "certain losses: stalls of TCP with HTTP fail, other losses are warnings",
+    "strict": "every finding fails, including structure without a cost",
     "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so segments count",
     "satellite": "for long round trips: whole round trips lost fail, single milliseconds do not",
 }

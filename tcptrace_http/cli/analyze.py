@@ -47,9 +47,10 @@ _TABLE_OF_STATISTICS: Final = "flows"
     "format_name",
     type=click.Choice(_FORMATS),
     default="text",
-    help="text, json and html show everything, har what browsers' tools read, xplot a graph a flow into the folder"
-    " of --output; ndjson, csv and parquet write one table. csv-safe is csv for spreadsheets: cells that begin"
-    " with = + - @ stand behind an apostrophe, control characters are escaped. Default: text.",
+    help="text, json and html show everything, har is for browser tools, xplot one graph per flow into the"
+    " folder of --output; ndjson, csv and parquet write one table. csv-safe is csv for spreadsheets:"
+    " cells that begin"
+    " with = + - @ get an apostrophe, and control characters are escaped. Default: text.",
 )
 @click.option(
     "--table",
@@ -68,7 +69,7 @@ _TABLE_OF_STATISTICS: Final = "flows"
 @click.option(
     "--where",
     metavar="EXPR",
-    help="Keep only rows of the table for which this SQL expression is true, and what belongs to them: "
+    help="Keep only rows of the table for which this SQL expression is true, with their related rows: "
     "\"status >= 500 and host = 'a.example'\", \"elapsed > '40 ms'\".",
 )
 @click.option(

@@ -40,7 +40,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
         click.option(
             "--preset",
             type=click.Choice(_PRESET_NAMES),
-            help="Judge by a policy that comes with the program. Default: recommended.",
+            help="Judge by a preset of the program. Default: recommended.",
         ),
         click.option("--select", multiple=True, metavar="NAME", help="Judge only these detectors and metrics."),
         click.option("--ignore", multiple=True, metavar="NAME", help="Do not judge these detectors and metrics."),
@@ -54,7 +54,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
         click.option(
             "--baseline",
             type=click.Path(path_type=Path),
-            help="Only what this file does not have fails; written by --write-baseline.",
+            help="Only violations that this file lacks fail; --write-baseline writes the file.",
         ),
         click.option(
             "--write-baseline", type=click.Path(path_type=Path), help="Write all violations to this file."
@@ -64,7 +64,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
             type=click.Choice(FORMAT_NAMES),
             default="text",
             show_default=True,
-            help="What goes to standard output.",
+            help="Format of standard output.",
         ),
         click.option(
             "--output-file",
@@ -86,7 +86,7 @@ def judging_options(command: click.decorators.FC) -> click.decorators.FC:
         click.option(
             "--location",
             metavar="FILE",
-            help="Where annotations are put: the server's configuration in the repository. Default: the capture.",
+            help="File of the annotations: the server's configuration in the repository. Default: the capture.",
         ),
     )
     for option in reversed(options):

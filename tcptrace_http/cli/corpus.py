@@ -46,7 +46,7 @@ def _working_options(command: click.decorators.FC) -> click.decorators.FC:
         ),
         click.option("--jobs", type=click.IntRange(min=1), help="Processes. Default: one for each core."),
         key_log_option,
-        click.option("--executor", metavar="URL", help="Who works: dask://HOST:PORT. Default: processes."),
+        click.option("--executor", metavar="URL", help="Executor: dask://HOST:PORT. Default: processes."),
         click.option("--quiet", is_flag=True, help="No progress and no notices on standard error."),
     )
     for option in reversed(options):
@@ -78,8 +78,8 @@ def corpus() -> None:
     default="auto",
     show_default=True,
     metavar="auto|file|REGEX",
-    help="Which files are one stream, so that a flow over the edge of two is one: rotated ones by their names and"
-    " times, none, or those whose path matches the expression with the same groups.",
+    help="Files of one stream: rotated ones by their names and times (auto), none (file), or those whose path"
+    " matches the expression with equal groups.",
 )
 @_working_options
 def add(sources: tuple[str, ...], into: str, **options: Any) -> int:

@@ -50,7 +50,7 @@ class _Since(click.ParamType[datetime | timedelta]):
     "--since",
     type=_Since(),
     metavar="TIME",
-    help="What is new since then: a date, a time (UTC), or 12h, 7d, 2w before the last transaction."
+    help="Start of the new findings: a date, a time (UTC), or 12h, 7d, 2w before the last transaction."
     " Default: the last day.",
 )
 @click.option(

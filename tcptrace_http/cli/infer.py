@@ -19,7 +19,7 @@ __all__ = ["infer"]
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
 )
-@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
+@click.option("--session", is_flag=True, help="Include all visits of the retrieval's client to its server.")
 @click.option(
     "--format",
     "format_name",

@@ -16,7 +16,7 @@ _DEFAULT_PATH: Final = Path("tcptrace-http.toml")
 
 @click.command()
 @click.argument("path", type=click.Path(path_type=Path), default=_DEFAULT_PATH)
-@click.option("--force", is_flag=True, help="Write over a file that is there.")
+@click.option("--force", is_flag=True, help="Overwrite an existing file.")
 def init(path: Path, force: bool) -> None:
     r"""Write a policy with comments to PATH (tcptrace-http.toml), for check and probe.
 
@@ -25,7 +25,7 @@ def init(path: Path, force: bool) -> None:
       tcptrace-http init && tcptrace-http check slow.pcapng --policy tcptrace-http.toml
     """
     if path.exists() and not force:
-        raise click.UsageError(f"{path} is there already; --force writes over it")
+        raise click.UsageError(f"{path} already exists; --force overwrites it")
     from tcptrace_http.check.listing import policy_template
 
     write_text(path, policy_template())

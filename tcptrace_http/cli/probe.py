@@ -15,17 +15,25 @@ __all__ = ["probe"]
 @click.command()
 @click.argument("url")
 @judging_options
-@click.option("--path", "paths", multiple=True, metavar="PATH", help="Ask for this document of the server too.")
+@click.option("--path", "paths", multiple=True, metavar="PATH", help="Request this document too.")
 @click.option("--save", type=click.Path(path_type=Path), help="Keep the capture in this file.")
 @click.option("--no-capture", is_flag=True, help="Judge by the sockets' own times, without packets.")
 @click.option("--insecure", is_flag=True, help="Do not check the server's certificate (https).")
 @click.option("--http2", is_flag=True, help="Speak HTTP/2: in clear without Upgrade, in TLS by ALPN.")
-@click.option("--interface", metavar="NAME", help="Capture here. Default: where the route to the server leads.")
-@click.option("--time-limit", type=click.FloatRange(min=1), default=60, show_default=True, help="Seconds in all.")
 @click.option(
-    "--max-requests", type=click.IntRange(min=1), default=300, show_default=True, help="Requests in all."
+    "--interface", metavar="NAME", help="Capture interface. Default: the interface of the route to the server."
 )
-@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="At most so many requests a second.")
+@click.option(
+    "--time-limit", type=click.FloatRange(min=1), default=60, show_default=True, help="Maximum time in seconds."
+)
+@click.option(
+    "--max-requests",
+    type=click.IntRange(min=1),
+    default=300,
+    show_default=True,
+    help="Maximum number of requests.",
+)
+@click.option("--rate", type=click.FloatRange(min=0, min_open=True), help="Maximum number of requests per second.")
 @click.option("--quiet", is_flag=True, help="No progress on standard error.")
 def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     url: str,

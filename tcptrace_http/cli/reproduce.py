@@ -57,7 +57,7 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     "--seeds",
     type=click.IntRange(1),
     metavar="N",
-    help=f"Repetitions of what is random. Default: {_DEFAULT_SEEDS}, with --quick {_QUICK_SEEDS}.",
+    help=f"Number of random repetitions. Default: {_DEFAULT_SEEDS}, with --quick {_QUICK_SEEDS}.",
 )
 @click.option("--jobs", type=click.IntRange(1), metavar="N", help="Processes that simulate. Default: all cores.")
 @click.option("--quick", is_flag=True, help="Fewer and shorter runs: all claims in about two minutes.")
@@ -65,7 +65,7 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     "-o",
     "--output",
     metavar="DIR",
-    help=f"Where pages, tables, charts and what was measured are written. Default: {_DEFAULT_FOLDER}, with another"
+    help=f"Folder of the pages, tables, charts and measurements. Default: {_DEFAULT_FOLDER}, with another"
     " stack or network with its name behind.",
 )
 @part_of_simulation(

@@ -23,13 +23,13 @@ _NANOSECONDS: Final = 1_000_000_000
 
 
 @click.command()
-@part_of_simulation("--strategy", "strategy", about="How the page is retrieved.")
+@part_of_simulation("--strategy", "strategy", about="Retrieval strategy.")
 @part_of_simulation(
-    "--page", "page", about="What is retrieved. Default, as of all that follow: what the strategy's paper has."
+    "--page", "page", about="Page. Default of this and the next options: the value of the strategy's paper."
 )
-@part_of_simulation("--network", "network", about="What lies between client and server.")
+@part_of_simulation("--network", "network", about="Network between client and server.")
 @part_of_simulation("--stack", "stack", about="The TCP of both ends.")
-@part_of_simulation("--server-stack", "stack", about="The TCP of the server, where it is another.")
+@part_of_simulation("--server-stack", "stack", about="The TCP of the server, if different.")
 @click.option("--think", metavar="DURATION", help="The reader's pause between two visits: 3s, 500ms.")
 @part_of_simulation("--tls", "tls", about="TLS of the connections, by name. Default: none.")
 @click.option(
@@ -47,7 +47,7 @@ _NANOSECONDS: Final = 1_000_000_000
     "--at", metavar="PLACE", help="Where to capture: client, server, or a node or link. Default: client."
 )
 @click.option(
-    "--truth", metavar="PATH", help="Write what really happened: a .json file, or a folder of Parquet files."
+    "--truth", metavar="PATH", help="Write the ground truth: a .json file, or a folder of Parquet files."
 )
 @click.option(
     "-o",

@@ -45,7 +45,7 @@ _WIDTH: Final = 80
 @click.option(
     "--retrieval", type=click.IntRange(min=0), help="Which retrieval. Default: the one with most transactions."
 )
-@click.option("--session", is_flag=True, help="All that the retrieval's client retrieved from its server.")
+@click.option("--session", is_flag=True, help="Include all visits of the retrieval's client to its server.")
 @click.option(
     "--format",
     "format_name",
@@ -54,9 +54,11 @@ _WIDTH: Final = 80
     help="text or json. Default: text.",
 )
 @click.option("-o", "--output", default="-", metavar="PATH", help="Write to this file.")
-@click.option("--chart", type=click.Path(path_type=Path), help="Draw it, too: a file .html, .svg, .png or .json.")
 @click.option(
-    "--jobs", type=click.IntRange(min=1), metavar="N", help="Simulate so many at once. Default: one a CPU."
+    "--chart", type=click.Path(path_type=Path), help="Also draw a chart to this file: .html, .svg, .png or .json."
+)
+@click.option(
+    "--jobs", type=click.IntRange(min=1), metavar="N", help="Number of parallel simulations. Default: one per CPU."
 )
 @key_log_option
 @click.option("--list", "lists", is_flag=True, help="List the fixes, and do nothing else.")

@@ -42,7 +42,7 @@ IN_FLIGHT: Final = 256
 WORKER_BYTES_MAX: Final = 200 * 1024 * 1024
 _CONNECT_SECONDS: Final = 10
 _SIGNALS: Final = {one.value: one.name for one in signal.Signals}
-_RESUMABLE: Final = "what is done is kept, the rest can be resumed"
+_RESUMABLE: Final = "complete units are kept, the rest can be resumed"
 
 
 class WorkerKilled(Exception):
@@ -100,7 +100,7 @@ def _error(future: Future[Any]) -> BaseException | None:
         error = future.exception()
     except CancelledError:
         raise ExecutorError(
-            "the executor dropped its work; what is done is kept, the rest can be resumed"
+            "the executor dropped its work; complete units are kept, the rest can be resumed"
         ) from None
     if isinstance(error, BrokenExecutor):
         # All work of the executor's processes fails, because the fatal unit is unknown.

@@ -65,7 +65,7 @@ def find_captures(sources: Iterable[str | os.PathLike[str]]) -> list[CaptureFile
 
 def _paths(source: str) -> Iterator[str]:
     if source == STANDARD_INPUT:
-        raise CaptureError(source, "a dataset is made of files: units may be read more than once")
+        raise CaptureError(source, "a dataset needs files: units may be read more than once")
     if is_remote(source) and source.endswith("/"):
         source += "**"
     if os.path.isdir(source):

@@ -111,7 +111,7 @@ def _body(report: CorpusReport, charts: dict[str, Any], tables: dict[str, Any]) 
 def _new(report: CorpusReport, since: str) -> Iterator[str]:
     yield f'<section id="new"><h2>New since {escape(since)}</h2>'
     if report.new.is_empty():
-        yield "<p>Nothing was found that had not been found before.</p></section>"
+        yield "<p>There are no new findings.</p></section>"
         return
     items = "".join(
         f"<li><b>{escape(row['detector'])}</b> at {escape(shown(row['host']))},"

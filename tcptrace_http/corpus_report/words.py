@@ -22,7 +22,7 @@ def headline(report: CorpusReport) -> str:
     if not report.transactions:
         return "There is no HTTP and no TLS in this dataset"
     if not report.lost_ns:
-        return "Nothing was found that costs time"
+        return "No finding costs time"
     detector, _, lost_ns = report.groups["detector"].row(0)
     return f"{detector} costs the most: {duration(lost_ns)}"
 
@@ -44,7 +44,7 @@ def change_told(trend: Trend, every: str) -> str:
     if change is None or at is None:
         return ""
     before, after = (f"{1000 * share:.3g}" for share in (change.before, change.after))
-    return f"{change.word} {time_told(at, every)}: {before} to {after} in 1,000 transactions"
+    return f"{change.word} {time_told(at, every)}: {before} to {after} per 1,000 transactions"
 
 
 def time_told(time: datetime, every: str) -> str:

@@ -19,8 +19,8 @@ __all__ = ["CHARTS", "DifferencePlots"]
 #: Charts with their descriptions.
 CHARTS: Final = {
     "causes": "from the left side's time to the right one's, cause by cause: the bars sum exactly",
-    "transactions": "the transactions of a retrieval on both sides, by what they waited for",
-    "sequence": "what the servers of the compared flows sent, and where the flows part ways",
+    "transactions": "the transactions of a retrieval on both sides, by wait cause",
+    "sequence": "the data of the compared flows' servers, and the divergences",
 }
 
 

@@ -62,10 +62,12 @@ _NO_LOSS: Final = "something was lost or reordered"
 _SECURED: Final = "no model has a TLS handshake"
 _MULTIPLEXED: Final = "no model has streams of HTTP/2"
 _NO_HANDSHAKE: Final = "a connection was not opened for it"
-_NO_WINDOW: Final = "the first response did not use its window up: that is not known"
-_NO_BOTTLENECK: Final = "the bottleneck takes longer than a round trip for it: the model knows none"
-_NO_RATE: Final = "no packets followed each other at once again and again: no rate is known"
-_SHORT_ROUND_TRIP: Final = "the round trip is short against a segment: the model leaves out the hosts' time"
+_NO_WINDOW: Final = "the first response did not fill its window: the window is unknown"
+_NO_BOTTLENECK: Final = "the bottleneck limits the transfer: the model has no bottleneck"
+_NO_RATE: Final = "no repeated back-to-back packets: the rate is unknown"
+_SHORT_ROUND_TRIP: Final = (
+    "the round trip is short against the serialization time of a segment: the model ignores the hosts' time"
+)
 
 
 def residuals(left: Analysis, right: Analysis, retrievals: pl.DataFrame) -> pl.DataFrame:

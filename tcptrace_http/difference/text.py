@@ -162,7 +162,7 @@ def _divergences(difference: Difference, width: int) -> list[str]:
     left, right = difference.flows
     title = f"Flow {left} of the left side against flow {right} of the right side:"
     if not difference.divergences:
-        return [title, "  no segment differs in what was sent, nor noticeably in when."]
+        return [title, "  no segment differs noticeably in content or time."]
     told = (f"{divergence_words(it)}." for it in difference.divergences[:_DIVERGENCES_SHOWN])
     return [title, *(line for words in told for line in _bullet(words, width))]
 

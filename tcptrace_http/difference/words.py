@@ -103,7 +103,7 @@ def transfer_words(difference: Difference) -> str:
     if all(side.analysis.transfers.is_empty() for _, side in sides):
         return ""
     told = [_transfers_of(word, side.analysis) for word, side in sides]
-    return f"FTP is told as a whole: {told[0]}; {told[1]}."
+    return f"FTP is compared as a whole: {told[0]}; {told[1]}."
 
 
 def _transfers_of(word: str, analysis: Analysis) -> str:
@@ -144,14 +144,16 @@ def model_words(difference: Difference) -> str:
             off = side.inferred_ns - captured
             against = f"{duration(abs(off))} {'more' if off > 0 else 'less'} than" if off else "as long as"
             told.append(
-                f"What was inferred from the {other} side takes {duration(side.inferred_ns)} as it is, {against} "
-                "that side: so far the model is off."
+                f"The inference from the {other} side takes {duration(side.inferred_ns)}, {against} that side:"
+                " this is the model's deviation."
             )
             if abs(off) > _OWN_ERROR * abs(difference.difference_ns):
-                told.append("That is a great part of the difference, which is the model's own error then.")
+                told.append("A large part of the difference is then the model's own error.")
         if side.model.assumptions:
             figures = counted(len(side.model.assumptions), "figure")
-            told.append(f"It assumes {figures} that the capture does not show: tcptrace-http infer lists them.")
+            told.append(
+                f"The model assumes {figures} that the capture does not show: tcptrace-http infer lists them."
+            )
     return " ".join(told)
 
 

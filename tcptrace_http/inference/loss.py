@@ -137,7 +137,7 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost
     low, high = _interval(count, total)
     least, most = _interval(other, of_other)
     low, high = min(low, least), max(high, most)
-    doubt = f"; {other} in the nearest run, which does not retell the capture" if other != count else ""
+    doubt = f"; {other} in the nearest run, which does not reproduce the capture" if other != count else ""
     return seen(
         _NAME,
         count / total,

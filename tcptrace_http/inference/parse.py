@@ -66,7 +66,7 @@ def parse_time(
             if not _waited(before, exchange, known, begun, seen_at):
                 found.append((begun - known, exchange, fetch.after))
     if not found:
-        return assumed(_NAME, 0, unit=_UNIT, reason="nothing was asked for at once when it was known")
+        return assumed(_NAME, 0, unit=_UNIT, reason="no object was requested as soon as it was known")
     least, exchange, after = min(found, key=lambda each: each[0])
     return seen(
         _NAME,
@@ -76,7 +76,7 @@ def parse_time(
         unit=_UNIT,
         confidence=_BY_PLACE if isinstance(after, Bytes) else _BY_END,
         frames=(exchange.request_frame,),
-        how="least time from what made an object known to the SYN or request for it",
+        how="minimum time from the known object to its SYN or request",
     )
 
 

@@ -29,7 +29,7 @@ __all__ = ["processing_times", "with_times_of_runs"]
 
 _UNIT: Final = "ns"
 _ALONE: Final = 0.95
-_OF_RUNS: Final = "other data was on the path meanwhile: as the run has it that is nearest to the capture"
+_OF_RUNS: Final = "other data was on the path meanwhile: as in the nearest run"
 # Minimum retransmission timeout of any stack, in nanoseconds.
 _TIMEOUT: Final = 200_000_000
 # Maximum rounding difference between run and capture, in nanoseconds.

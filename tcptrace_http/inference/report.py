@@ -37,7 +37,7 @@ def as_text(inference: Inference, *, width: int = _WIDTH) -> str:
     seen = [figure for figure in shown if not figure.is_assumed]
     taken = [figure for figure in shown if figure.is_assumed]
     lines = [*_part(inference, width), "Seen in the capture", *_entries(seen, width), *_of_objects(objects, width)]
-    lines += ["", "Assumed, for the capture does not show it", *_entries(taken, width)]
+    lines += ["", "Assumed (not shown by the capture)", *_entries(taken, width)]
     return "\n".join(lines)
 
 

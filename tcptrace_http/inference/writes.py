@@ -63,7 +63,7 @@ def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
     """Return the figure of the server's writes, from the runs of the possible ways."""
     if not match.is_told:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
-        return assumed(_NAME, words_of(match.best), reason=f"no run retells the capture: {off}")
+        return assumed(_NAME, words_of(match.best), reason=f"no run reproduces the capture: {off}")
     return seen(
         _NAME,
         words_of(match.best),
@@ -77,7 +77,7 @@ def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
 def words_of(writes: Writes) -> str:
     """Return a way of writing in words."""
     parts = ["head alone"] * writes.head_alone
-    parts += [f"{writes.chunk_bytes} B a write"] if writes.chunk_bytes else []
+    parts += [f"{writes.chunk_bytes} B per write"] if writes.chunk_bytes else []
     parts += [f"{time_text(nanoseconds(writes.gap))} between writes"] if writes.gap else []
     return ", ".join(parts) or "one write"
 

@@ -124,7 +124,7 @@ def _stall(pauses: Sequence[tuple[Exchange, _Pause]], asked: int, *, is_released
             summary=f"{often} before the last {shown.behind} bytes, whether ACKs are delayed or not",
             example=example,
             lost_ns=lost,
-            remedy="Take TCP_CORK or MSG_MORE back when the response is written",
+            remedy="Clear TCP_CORK or MSG_MORE after the response",
         )
 
 
@@ -163,7 +163,7 @@ def _unanswered(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
             summary=f"of pipelined requests {answered} were answered; then: {exchanges[-1].fault or 'nothing'}",
             example=exchanges[-1],
             lost_ns=0,
-            remedy="Read on behind a request: a server that drops what is pipelined makes the client ask again",
+            remedy="Keep reading after a request: the client must repeat dropped pipelined requests",
         )
 
 
@@ -174,8 +174,8 @@ def _uncompressed(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
         if each.status == _TEXT_STATUS and is_text and is_large and each.field("content-encoding") is None:
             yield Habit(
                 detector="uncompressed-text",
-                summary=f"{each.body_bytes} bytes of {each.field('content-type')} were sent as they are"
-                " to a client that takes gzip",
+                summary=f"{each.body_bytes} bytes of {each.field('content-type')} were sent uncompressed"
+                " to a client that accepts gzip",
                 example=each,
                 lost_ns=0,
                 remedy="Compress text",

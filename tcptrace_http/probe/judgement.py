@@ -107,13 +107,13 @@ def probe(  # noqa: PLR0913 -- what a user chooses
                 _hand_on(keys, session)
         if recording is not None and recording.dropped:
             session.note(
-                f"the capture lacks {counted(recording.dropped, 'packet')}: what the sockets show was judged;"
-                " probe from a machine that is less busy"
+                f"the capture lacks {counted(recording.dropped, 'packet')}: the sockets' times were judged;"
+                " probe from a less busy machine"
             )
         if recording is None or recording.dropped:
             return _by_habits(session, policy, fail_on)
         if recording.is_cut:
-            session.note("the capture reached its greatest size and was cut short")
+            session.note("the capture reached its maximum size and is incomplete")
         from tcptrace_http.analysis import analyze
 
         analysis = analyze(path, keylog=None if tls is None else keys)
@@ -126,8 +126,8 @@ def _recording(session: Session, path: Path, interface: str | None) -> Recording
         return Recording(session.target, session.ports, path, interface=interface)
     except NoRecording as reason:
         session.note(
-            f"no packets were captured ({reason}): what the sockets show was judged, which are not"
-            " retransmissions, windows, or holds shorter than 30 ms"
+            f"no packets were captured ({reason}): the sockets' times were judged, without retransmissions,"
+            " windows and holds below 30 ms"
         )
         return None
 

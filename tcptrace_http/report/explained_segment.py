@@ -31,8 +31,8 @@ _HEADINGS: Final = (
 )
 #: Words in place of a time.
 _STATES: Final = {
-    "open": "before all that is remembered",
-    "not_shown": "not by what was shown until then",
+    "open": "before the recorded history",
+    "not_shown": "not by the evidence so far",
     "exempt": "does not hold this segment",
     "unknown": "not seen in a capture",
 }
@@ -93,7 +93,7 @@ def _head(explained: ExplainedSegment) -> Iterator[str]:
 
 def _releases(explained: ExplainedSegment) -> Iterator[str]:
     segment = explained.segment
-    yield "Releases in the order of time (the binding one is marked with *)"
+    yield "Releases in time order (the binding one is marked with *)"
     rows = []
     for release in segment["releases"]:
         time_ns = release["time_ns"]
@@ -116,7 +116,7 @@ def _released_by(release: native.ReleaseFields) -> str:
         return _STATES[release["state"]]
     frame, delay_ns = release["released_by"], release["ack_delay_ns"]
     if frame is None:
-        return _WITHOUT_A_FRAME.get(release["constraint"], "the packet before on the link")
+        return _WITHOUT_A_FRAME.get(release["constraint"], "the previous packet on the link")
     if delay_ns is None:
         return f"frame {frame}, which passed before"
     return f"ACK in frame {frame}, {f'delayed by {duration(delay_ns)}' if delay_ns else 'prompt'}"
@@ -125,7 +125,7 @@ def _released_by(release: native.ReleaseFields) -> str:
 def _binding(explained: ExplainedSegment) -> Iterator[str]:
     binding = explained.segment["binding"]
     if binding is None:
-        yield "No constraint bound it: it followed the segment before at once, brought nothing new, or was lost"
+        yield "No constraint bound it: it followed the previous segment at once, had no new data, or was lost"
         return
     yield (
         f"Bound by {binding['constraint']} for {duration(binding['end_ns'] - binding['start_ns'])}:"
@@ -147,13 +147,13 @@ def _waits(explained: ExplainedSegment) -> Iterator[str]:
 def _profile(explained: ExplainedSegment) -> Iterator[str]:
     profile = explained.segment["profile"]
     rate = profile["link_rate"]
-    yield "What was known of the sender and its path (attribution/src/profile.rs)"
+    yield "Known properties of the sender and its path (attribution/src/profile.rs)"
     yield (
         f"{_INDENT}round trip {duration(profile['round_trip_ns'])}:"
         f" {duration(profile['round_trip_to_sender_ns'])} from the capture to the sender,"
         f" {duration(profile['round_trip_to_receiver_ns'])} to the receiver"
     )
-    yield f"{_INDENT}an answer is taken for prompt within {duration(profile['tolerance_ns'])}"
+    yield f"{_INDENT}an answer counts as prompt within {duration(profile['tolerance_ns'])}"
     yield f"{_INDENT}link rate {'unknown' if rate is None else f'{rate / _BITS_IN_A_MEGABIT:.3g} Mbit/s'}"
     yield f"{_INDENT}MSS {profile['mss']:,} bytes"
     yield (

@@ -110,7 +110,7 @@ def _of_tls(analysis: Analysis) -> Iterator[str]:
     groups = int(analysis.transactions["is_group"].sum())
     if groups:
         yield (
-            f"Told together: requests that overlap in TLS, as in HTTP/2 ({counted(groups, 'group')}). Times are"
+            f"Merged: requests that overlap in TLS, as in HTTP/2 ({counted(groups, 'group')}). Times are"
             " those of the group."
         )
 

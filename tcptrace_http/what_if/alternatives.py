@@ -32,7 +32,7 @@ _ALIKE: Final = 0.01
 #: Stack properties that SYNs and windows show.
 _SEEN: Final = ("mss", "window_scale", "timestamps", "sack", "receive_buffer", "initial_window")
 _OPEN: Final = ("server.stack", "server.writes", "server.nagle", "server.idle_restart")
-_CHUNK: Final = re.compile(r"(\d+) B a write")
+_CHUNK: Final = re.compile(r"(\d+) B per write")
 _GAP: Final = re.compile(r"([\d.]+ \w+) between writes")
 
 

@@ -33,8 +33,8 @@ def _registry() -> dict[str, Fix]:
     of_server = tuple(fix for fix in singles if fix.side is Side.SERVER and fix.is_practical)
     every = Fix(
         name="all-fixes",
-        about="all that the server's side can change, together",
-        source="each as by itself",
+        about="all fixes of the server's side together",
+        source="as the single fixes",
         side=Side.SERVER,
         apply=together(of_server),
         unneeded="the server's side has nothing left to change",
@@ -58,7 +58,7 @@ def fix_named(name: str) -> Fix:
     return Fix(
         name=name,
         about=f"{', '.join(part.name for part in parts)} together",
-        source="each as by itself",
+        source="as the single fixes",
         side=parts[0].side if len({part.side for part in parts}) == 1 else Side.BOTH,
         apply=together(parts),
         unneeded="none of them changes anything",

@@ -19,7 +19,7 @@ def meaning(name: str) -> str | None:
     if fix is None:
         return None
     sections = {
-        f"{fix.name} (fix of a what-if, {fix.side})": fix.about,
+        f"{fix.name} (fix, {fix.side})": fix.about,
         "Mends": ", ".join(fix.mends),
         "Changes nothing": fix.unneeded,
         "Source": fix.source,
@@ -29,7 +29,7 @@ def meaning(name: str) -> str | None:
 
 def names_listed() -> str:
     """Return the names as ``explain`` lists them."""
-    return "\n".join(["Fixes of a what-if", *(f"{_INDENT}{name}" for name in FIXES)])
+    return "\n".join(["Fixes (whatif)", *(f"{_INDENT}{name}" for name in FIXES)])
 
 
 def _indented(words: str) -> str:

@@ -198,16 +198,16 @@ def of_server_programs() -> tuple[Fix, ...]:
         ),
         Fix(
             name="head-with-body",
-            about="the head goes with the first data; the writes stay as long as they are",
+            about="the head is written with the first data; the writes keep their sizes",
             source="Heidemann 1996, section 2.2, first fix alone",
             side=Side.SERVER,
             apply=_writing(lambda writes: replace(writes, head_alone=False)),
-            unneeded="the head is no write of its own",
+            unneeded="the head has no separate write",
             mends=("short-initial-segment",),
         ),
         Fix(
             name="whole-writes",
-            about="the body in one write; a head that is a write of its own stays one",
+            about="the body in one write; a separate write of the head stays",
             source="Heidemann 1996, section 2.3: the writes of 4 kB end in short segments",
             side=Side.SERVER,
             apply=_writing(lambda writes: replace(writes, chunk_bytes=None)),
@@ -229,16 +229,16 @@ def of_server_programs() -> tuple[Fix, ...]:
             source="Nielsen et al. 1997, section 5: 42 kB became 11 kB; Bhalekar 2003, section 3.3",
             side=Side.SERVER,
             apply=_paged(_compressed),
-            unneeded="no text came uncompressed",
+            unneeded="no text was uncompressed",
             mends=("uncompressed-text",),
         ),
         Fix(
             name="faster-server",
-            about="the server takes no time for its responses: the bound of what tuning it gains",
+            about="the server takes no time for its responses: the upper bound of server tuning",
             source="the waits' cause server.think",
             side=Side.SERVER,
             apply=_at_once,
-            unneeded="it takes none already",
+            unneeded="the server takes no time already",
             mends=("slow-server",),
             is_practical=False,
         ),
@@ -269,7 +269,7 @@ def of_browsers() -> tuple[Fix, ...]:
             )
             for count, source in (
                 (4, "Eggert 1999, section 4; Kruse 2001, section 4.2: Netscape's bound"),
-                (6, "the bound of today's browsers for HTTP/1.1"),
+                (6, "the limit of current browsers for HTTP/1.1"),
             )
         ),
         Fix(
@@ -289,11 +289,11 @@ def of_pages() -> tuple[Fix, ...]:
     return (
         Fix(
             name="cache",
-            about="the browser has everything cached, and asks whether it is still good (304)",
+            about="the browser has everything cached and sends conditional requests (304)",
             source="RFC 9110, section 13; Bhalekar 2003, section 2.4",
             side=Side.CLIENT,
             apply=_paged(_cached),
-            unneeded="nothing came that could be cached",
+            unneeded="no response is cacheable",
             mends=("unconditional-repeat", "duplicate-object", "delta-eligible-repeat"),
         ),
     )
@@ -305,7 +305,7 @@ def of_paths() -> tuple[Fix, ...]:
         Fix(
             name="no-loss",
             about="no packet is lost, and no queue is ever full",
-            source="the bound of what a better path, or recovery from losses, gains",
+            source="the upper bound of a better path or loss recovery",
             side=Side.PATH,
             apply=_without_loss,
             unneeded="the path loses nothing",

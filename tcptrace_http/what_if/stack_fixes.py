@@ -196,7 +196,7 @@ def of_hosts() -> tuple[Fix, ...]:
         ),
         Fix(
             name="e-tcp",
-            about="connections share what they learnt, by the fair scheduler of E-TCP",
+            about="connections share path state, by the fair scheduler of E-TCP",
             source="Eggert 1999, section 4",
             side=Side.BOTH,
             apply=_on(_ETCP, server=True, client=True),
@@ -205,7 +205,7 @@ def of_hosts() -> tuple[Fix, ...]:
         ),
         Fix(
             name="t-tcp",
-            about="T/TCP: a request rides on the SYN once the server is known",
+            about="T/TCP: the SYN carries a request once the server is known",
             source="RFC 1644; Bhalekar 2003, section 3.1.1",
             side=Side.BOTH,
             apply=_on(_with(accelerated_open=True), server=True, client=True),

@@ -66,10 +66,10 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
     :raises ScenarioError: the strategy does not fit this network, or its action is not a visit.
     """
     if strategy.name == _PREFETCH:
-        raise ScenarioError("it brings a page that comes next, of which the capture knows nothing")
+        raise ScenarioError("it fetches a next page, which is unknown to the capture")
     _check_sharing(scenario, strategy)
     if not scenario.browsers or not scenario.servers:
-        raise ScenarioError("there is no browser and server to fetch otherwise")
+        raise ScenarioError("the scenario has no browser and server")
     made = [
         [_visited(scenario, browser, visit, strategy) for visit in browser.visits] for browser in scenario.browsers
     ]

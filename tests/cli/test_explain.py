@@ -85,7 +85,7 @@ def test_fields_of_a_peer_are_listed_with_their_columns(cli):
 def test_a_fix_is_explained_with_its_findings_and_source(cli, name):
     text = " ".join(cli("explain", name).out.decode().split())
     fix = FIXES[name]
-    assert f"{name} (fix of a what-if, {fix.side}) {fix.about}" in text
+    assert f"{name} (fix, {fix.side}) {fix.about}" in text
     assert fix.source in text
     assert all(detector in text for detector in fix.mends)
 

@@ -70,7 +70,7 @@ def test_chart_is_drawn(cli, capture, tmp_path, suffix):
     path = tmp_path / f"whatif{suffix}"
     result = cli("whatif", "--fix", "no-nagle", "--strategy", "http11-pipelined", "--chart", path, capture)
     assert result.code == 0
-    assert "What the retrieval would have cost" in path.read_text()
+    assert "Predicted time of the retrieval" in path.read_text()
 
 
 def test_list_names_every_fix_and_needs_no_capture(cli):

@@ -84,9 +84,9 @@ def test_side_with_nothing_more_has_an_empty_half_from_there_on(difference):
 
 def test_strategy_states_its_models_assumptions(sample_traces):
     page = tcptrace_http.diff(sample_traces / "bsd_phttp_orig.pcap", "p-http-nagle-fix").html()
-    assert "What the model assumes" in page
+    assert "Assumptions of the model" in page
     assert "path.queue" in page.partition('id="assumptions"')[2]
-    assert "What was inferred from the left side takes" in page
+    assert "The inference from the left side takes" in page
 
 
 def test_page_needs_nothing_from_elsewhere(page):
@@ -139,7 +139,7 @@ def test_sides_that_are_the_same_differ_in_nothing(tmp_path):
     path.write_bytes(pcap(stalled_exchange(180 * MILLISECOND)))
     page = tcptrace_http.diff(path, path).html()
     assert "<h1>Both sides take the same time</h1>" in page
-    assert "No segment differs in what was sent, nor noticeably in when." in shown(page)
+    assert "No segment differs noticeably in content or time." in shown(page)
 
 
 def test_notebook_shows_how_much_and_why(difference):

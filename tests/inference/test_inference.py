@@ -77,7 +77,7 @@ def test_the_file_gives_the_source_of_each_figure(inference):
 
 def test_the_text_lists_every_figure_and_marks_assumptions_in_lines_of_a_terminal(inference):
     text = as_text(inference, width=80)
-    seen, assumed = text.split("Assumed, for the capture does not show it")
+    seen, assumed = text.split("Assumed (not shown by the capture)")
     shown = [figure for figure in inference.figures if not figure.name.startswith("objects[")]
     assert any(figure.is_assumed for figure in shown)
     assert all(f"  {figure.name} " in (assumed if figure.is_assumed else seen) for figure in shown)

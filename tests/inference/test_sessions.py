@@ -197,7 +197,7 @@ def test_a_pause_between_writes_is_distinguished_from_a_wait_for_an_ack(tmp_path
 def test_writes_that_no_short_segment_shows_are_reported_by_psh(sample_traces):
     analysis = tcptrace_http.analyze(sample_traces / "bsd_phttp_orig.pcap", tables=NEEDED_TABLES)
     writes = infer(analysis, session=True).figure("server.writes")
-    assert (writes.value, writes.alternatives) == ("head alone, 4096 B a write", ("head alone",))
+    assert (writes.value, writes.alternatives) == ("head alone, 4096 B per write", ("head alone",))
 
 
 def test_a_client_that_never_acknowledges_at_once_is_reported(tmp_path):

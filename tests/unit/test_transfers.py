@@ -48,7 +48,7 @@ def test_http_has_no_files_by_ftp(sample_traces):
 
 def test_a_difference_shows_files_beside_pages(captured, sample_traces):
     difference = tcptrace_http.diff(captured, sample_traces / "lan_hdrsep_small.pcap")
-    assert "FTP is told as a whole: 3 files of" in " ".join(difference.text().split())
+    assert "FTP is compared as a whole: 3 files of" in " ".join(difference.text().split())
 
 
 def test_no_scenario_is_inferred_from_files_and_that_is_reported(captured):

@@ -62,7 +62,7 @@ def _body(difference: Difference, charts: dict[str, Any], tables: dict[str, Any]
     yield from _sides(difference)
     yield "</header><main>"
     if "causes" in charts:
-        yield chart_section("causes", "What the difference is made of")
+        yield chart_section("causes", "Difference by cause")
     yield from sections.causes(difference)
     yield from sections.stalls(difference)
     if "transactions" in charts:

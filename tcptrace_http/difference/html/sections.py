@@ -48,7 +48,7 @@ def stalls(difference: Difference) -> Iterator[str]:
     rows = stall_rows(difference)
     if rows:
         headings = ("finding", "cause", "left", "right", "lost on the left", "lost on the right", "lost more")
-        yield '<section id="stalls"><h2>What was found on each side</h2>'
+        yield '<section id="stalls"><h2>Findings of each side</h2>'
         yield _table(headings, rows, numbers=range(2, 7))
         yield "</section>"
 
@@ -61,7 +61,7 @@ def divergences(difference: Difference) -> Iterator[str]:
     places = f"flow {left} of the left and flow {right} of the right"
     yield f'<section id="divergences"><h2>Where {places} part ways</h2>'
     if not difference.divergences:
-        yield "<p>No segment differs in what was sent, nor noticeably in when.</p></section>"
+        yield "<p>No segment differs noticeably in content or time.</p></section>"
         return
     steps = "".join(f"<li>{escape(divergence_words(it))}.</li>" for it in difference.divergences)
     yield f'<ol class="steps">{steps}</ol>'
@@ -115,9 +115,9 @@ def assumptions(difference: Difference) -> Iterator[str]:
     for side in (difference.left, difference.right):
         if side.model is not None and side.model.assumptions:
             rows = [(it.name, value_text(it.value, it.unit), it.reason) for it in side.model.assumptions]
-            yield '<section id="assumptions"><h2>What the model assumes</h2>'
+            yield '<section id="assumptions"><h2>Assumptions of the model</h2>'
             yield "<p>The capture does not show these figures of the scenario that was inferred from it.</p>"
-            yield _table(("figure", "value", "why it is not known"), rows)
+            yield _table(("figure", "value", "reason"), rows)
             yield "</section>"
 
 

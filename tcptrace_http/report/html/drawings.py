@@ -22,7 +22,7 @@ TITLES: Final = {
     "waits": "Where the time went",
     "waterfall": "The slowest retrieval",
     "time-sequence": "The connection that lost the most",
-    "wait-distribution": "How long transactions waited",
+    "wait-distribution": "Wait times of transactions",
 }
 #: Maximum number of packets for a time-sequence graph, which reads a connection's segments again.
 _PACKETS_MAX: Final = 2_000_000

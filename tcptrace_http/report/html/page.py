@@ -62,7 +62,7 @@ def _pathologies(analysis: Analysis) -> Iterator[str]:
     yield '<section id="findings-by-kind"><h2>What to change</h2>'
     kinds = rows.kinds(analysis)
     if not kinds:
-        yield "<p>Nothing was found that a change of the server or its stack would save.</p></section>"
+        yield "<p>No change of the server or its stack would save time.</p></section>"
         return
     for kind in kinds:
         lost = (
