@@ -1,4 +1,4 @@
-"""The analysis of one capture: its tables, its charts, and what belongs to one flow, transaction or frame."""
+"""Analysis of one capture: its tables, its charts, and views of one flow, transaction or frame."""
 
 from __future__ import annotations
 
@@ -24,38 +24,39 @@ __all__ = ["Analysis", "analyze", "analyze_in_batches", "in_parts"]
 
 
 class Analysis(DerivedTables):
-    """The tables of one capture as polars frames; ``schema.TABLES`` says what their columns mean."""
+    """Tables of one capture as polars frames; ``schema.TABLES`` describes their columns."""
 
     def flow(self, number: int) -> FlowView:
-        """One flow: its row, with its segments, transactions, waits and findings.
+        """Return one flow: its row, with its segments, transactions, waits and findings.
 
         >>> import tcptrace_http
         >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
         >>> analysis.flow(0).closed_by
         'client'
 
-        :raises UnknownName: there is no such flow.
+        :raises UnknownName: the flow is unknown.
         """
         from tcptrace_http.views import flow_view
 
         return flow_view(self, number)
 
     def transaction(self, flow: int, index: int) -> TransactionView:
-        """One transaction: its row, with its segments, waits and findings.
+        """Return one transaction: its row, with its segments, waits and findings.
 
         >>> import tcptrace_http
         >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
         >>> analysis.transaction(0, 11).findings["detector"].to_list()
         ['short-initial-segment']
 
-        :raises UnknownName: there is no such transaction.
+        :raises UnknownName: the transaction is unknown.
         """
         from tcptrace_http.views import transaction_view
 
         return transaction_view(self, flow, index)
 
     def packet(self, frame: int) -> CapturedFrame:
-        """One frame with its bytes, also as a packet of scapy or dpkt; the capture is read again up to it.
+        """Return one frame with its bytes, also as a packet of scapy or dpkt; the capture is read again up to
+        the frame.
 
         >>> import tcptrace_http
         >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
@@ -64,7 +65,7 @@ class Analysis(DerivedTables):
         >>> analysis.packet(4).scapy().sport == analysis.flow(0).client_port
         True
 
-        :raises UnknownName: there is no such frame.
+        :raises UnknownName: the frame is unknown.
         """
         from tcptrace_http.captured_frame import captured_frame
 
@@ -84,7 +85,7 @@ class Analysis(DerivedTables):
 
     @property
     def plot(self) -> Plots:
-        """Its charts; see :class:`tcptrace_http.charts.Plots`.
+        """Return the charts; see :class:`tcptrace_http.charts.Plots`.
 
         :raises MissingExtra: Altair is not installed.
         """
@@ -93,21 +94,20 @@ class Analysis(DerivedTables):
         return Plots(self)
 
     def where(self, expression: str, *, table: str = "transactions") -> Analysis:
-        """The rows of ``table`` for which an SQL expression is true, and what belongs to them.
+        """Return the rows of ``table`` for which an SQL expression is true, with their related rows.
 
-        A finding or wait belongs to its transaction, or only to its flow where it has none; a transaction
-        to its flow, and a retrieval to all of its transactions. Rows that belong to no flow are kept, unless
-        it is them that are selected from: those of ``packets`` and ``anomalies``, and findings about several
-        flows. Findings about the capture itself, and what was ``inconclusive``, are those of the flows that
-        are left.
+        A finding or wait belongs to its transaction, or to its flow without one. A transaction belongs to its
+        flow, and a retrieval to all of its transactions. Rows without a flow are kept, unless the selection
+        is from them: those of ``packets`` and ``anomalies``, and findings about several flows. Findings about
+        the capture itself, and ``inconclusive`` rows, cover the remaining flows.
 
         >>> import tcptrace_http
         >>> analysis = tcptrace_http.analyze("sample_traces/objects_nginx_curl.pcap")
         >>> analysis.where("status = 404").transactions.height < analysis.transactions.height
         True
 
-        Durations are written as ``'40 ms'``; of transactions ``elapsed``, ``wait`` (the end of the request to the
-        first byte of the response) and ``receive`` can be asked for.
+        Durations are written as ``'40 ms'``; transactions also have ``elapsed``, ``wait`` (the end of the
+        request to the first byte of the response) and ``receive``.
 
         >>> analysis.where("elapsed > '40 ms'").transactions.height < analysis.transactions.height
         True
@@ -121,7 +121,7 @@ class Analysis(DerivedTables):
         return Analysis(self._decoded, made)
 
     def redacted(self) -> Analysis:
-        """The same without query values, Referer, Location and users of URLs in any text.
+        """Return the analysis without query values, Referer, Location and URL users in any text.
 
         >>> import tcptrace_http
         >>> analysis = tcptrace_http.analyze("sample_traces/objects_nginx_curl.pcap").redacted()
@@ -143,34 +143,34 @@ def analyze(
     progress: Callable[[CaptureStream], None] | None = None,
     keylog: str | os.PathLike[str] | None = None,
 ) -> Analysis:
-    """Analyse a capture: a file by its path, ``-`` for standard input, bytes, as of a simulation, or packets.
+    """Analyse a capture: a path, ``-`` for standard input, bytes (such as a simulation's), or packets.
 
-    Packets are scapy's (a ``PacketList``, what ``sniff`` gives, a ``PcapReader``), a reader of dpkt, or pairs of
-    (time, bytes of an Ethernet frame): times are integer nanoseconds, or seconds as ``float`` or ``Decimal``.
-    All of them are held in memory. :meth:`Analysis.packet` gives one back.
+    Packets are scapy's (a ``PacketList``, the result of ``sniff``, a ``PcapReader``), a reader of dpkt, or
+    pairs of (time, bytes of an Ethernet frame): times are integer nanoseconds, or seconds as ``float`` or
+    ``Decimal``. Memory holds all of them. :meth:`Analysis.packet` returns a single one.
 
-    ``tables`` names those of ``schema.ON_REQUEST`` that are wanted; all others are always there.
-    ``jobs`` is the number of threads for a large capture, by default one for each core: one reads ahead,
-    the others share the flows. The rows are the same for any number. Without ``statistics``, which cost
-    some time, ``flows`` lacks the columns that are statistics (``schema.Column.is_statistic``).
+    ``tables`` names the requested tables of ``schema.ON_REQUEST``; all others are always present. ``jobs`` is
+    the number of threads for a large capture, by default one per core: one reads ahead, the others share the
+    flows. The rows are equal for any number. Without ``statistics``, which take time, ``flows`` lacks the
+    statistics columns (``schema.Column.is_statistic``).
 
-    ``keylog`` is a file with the secrets of TLS connections (RFC 9850), as what SSLKEYLOGFILE names: what they
-    open is read as if it had come in clear. A pcapng file may have such secrets itself (editcap --inject-secrets);
-    in a pipe and in a packed file they open only what comes behind them.
+    ``keylog`` is a file with TLS secrets (RFC 9850), such as the file of SSLKEYLOGFILE. Decrypted data is
+    analysed like clear text. A pcapng file may contain secrets (editcap --inject-secrets); in a pipe or a
+    packed file they apply only to the packets behind them.
 
     >>> import tcptrace_http
     >>> analysis = tcptrace_http.analyze("sample_traces/lan_hdrsep_small.pcap")
     >>> analysis.findings.select("detector", "transaction", "first_frame").row(0)
     ('short-initial-segment', 11, 61)
 
-    What is simulated needs no file:
+    A simulation needs no file:
 
     >>> from reference_sim import retrieval, simulate
     >>> simulation = simulate(retrieval(strategy="http10-serial", page="heidemann", network="lan"))
     >>> tcptrace_http.analyze(simulation.pcap(at="client")).transactions["status"].unique().to_list()
     [200]
 
-    :raises CaptureError: the file is no capture, or it or the key log cannot be read.
+    :raises CaptureError: the file is not a capture, or the file or the key log is unreadable.
     """
     from tcptrace_http.packet_lists import as_source
 
@@ -195,15 +195,17 @@ def analyze_in_batches(
     follows: bool = False,
     keylog: str | os.PathLike[str] | None = None,
 ) -> Iterator[Analysis]:
-    """Analyse a capture of any length in bounded memory: each analysis has the flows that were finished
-    since the one before, with their findings, and the transactions of which nothing more is to be
-    judged; the last one has the rest, and what is found over several flows. No row is in two of them.
-    So are ``bodies``, ``redirects`` and ``expectations``, though the flows they are about may have left before.
-    Of ``hops``, and of the waits for upstream, there are those whose legs and flows are in one analysis.
+    """Analyse a capture of any length in bounded memory.
 
-    A small capture comes in one piece, as :func:`analyze` gives it. With ``follows`` the first
-    transactions of a connection come as soon as they are acknowledged; what they waited for is then told
-    by what was seen so far, where else it is told by what the next ones show of their path, too.
+    Each analysis has the flows that ended since the previous one, with their findings, and the transactions
+    that need no more judgement. The last analysis has the rest, and the findings about several flows. No row
+    is in two analyses. The last one also has ``bodies``, ``redirects`` and ``expectations``, although their
+    flows may have come earlier. ``hops`` and waits for upstream are complete only if their legs and flows are
+    in one analysis.
+
+    A small capture comes in one piece, as from :func:`analyze`. With ``follows`` the first transactions of a
+    connection come once they are acknowledged. Their waits then rest on the packets so far; otherwise later
+    transactions also contribute evidence about their path.
     """
     parts = batches(
         source, jobs=jobs, progress=progress, rows_in_a_batch=rows_in_a_batch, follows=follows, keylog=keylog
@@ -212,7 +214,7 @@ def analyze_in_batches(
 
 
 def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:
-    """The analyses of the parts of one capture; see :func:`analyze_in_batches`."""
+    """Yield the analyses of the parts of one capture; see :func:`analyze_in_batches`."""
     gathered: Gathered | None = None
     for decoded in parts:
         if gathered is None and decoded.is_last:
@@ -225,5 +227,5 @@ def in_parts(parts: Iterable[Decoded]) -> Iterator[Analysis]:
         analysis = Analysis(decoded, gathered=gathered)
         analysis.gather_in(gathered)
         yield analysis
-        # The next part is made while this one may go.
+        # The next part is made while this one is released.
         del analysis, decoded

@@ -1,8 +1,8 @@
-"""The tables of one capture that rest on the core's: findings, hops, waits for upstream, and pages.
+"""Tables of one capture derived from the core's: findings, hops, waits for upstream, and pages.
 
-Findings come from ``CANDIDATE_TABLES``, from long waits, from several flows of two hosts, and from pages with a
-chain of requests. A capture without any of these has no findings, and polars is not imported: that import would
-cost more than the analysis of a hundred thousand packets.
+Findings come from ``CANDIDATE_TABLES``, from long waits, from several flows of two hosts, and from pages with
+a chain of requests. A capture without any of these has no findings, and polars is not imported. That import
+would cost more than the analysis of a hundred thousand packets.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ __all__ = ["DerivedTables"]
 
 
 class DerivedTables(NativeTables):
-    """Tables that Python makes of the core's, when they are asked for."""
+    """Tables that Python derives from the core's tables on demand."""
 
     def __init__(
         self,
@@ -45,41 +45,43 @@ class DerivedTables(NativeTables):
         *,
         gathered: Gathered | None = None,
     ) -> None:
-        """``gathered`` is what was kept of all parts of the capture, this one included, if it comes in parts."""
+        """Make an analysis. ``gathered`` has the kept rows of all parts, including this one, if the capture
+        comes in parts.
+        """
         super().__init__(decoded, selected)
         self._parts = gathered
 
     @property
     def has_candidates(self) -> bool:
-        """Whether there is any row that a detector could judge; several flows are judged together."""
+        """Return whether any row may become a finding; several flows are judged together."""
         rows = self._decoded.rows
         has_rows = any(map(rows.count, CANDIDATE_TABLES)) or bool(self._waiting_flows)
         return self._parts is not None or has_rows or rows.has_bundle()
 
     @cached_property
     def _waiting_flows(self) -> set[int]:
-        """The flows whose waits may be findings by themselves, or the time in a pipeline."""
+        """Return the flows whose waits may be findings by themselves, or the time in a pipeline."""
         rows = self._decoded.rows
         return rows.flows_that_waited(CANDIDATE_WAITS_NS) | rows.flows_of("transactions", "pipelined")
 
     @cached_property
     def findings(self) -> pl.DataFrame:
-        """One row a named pathology, the most time lost first."""
+        """Return one row per finding, largest loss first."""
         return self._chosen("findings", self._judge)
 
     @cached_property
     def inconclusive(self) -> pl.DataFrame:
-        """One row a detector and a flaw of the capture that kept it from judging flows."""
+        """Return one row per detector and capture flaw that prevented judgements."""
         return self._chosen("inconclusive", self._judge_the_unjudged)
 
     @cached_property
     def may_have_hops(self) -> bool:
-        """Whether any server of the capture is a client, too, as a proxy is."""
+        """Return whether any server of the capture is also a client, as a proxy is."""
         return self._decoded.rows.has_proxy()
 
     @cached_property
     def hops(self) -> pl.DataFrame:
-        """One row a transaction that a proxy served by a request to its upstream server."""
+        """Return one row per transaction that a proxy served with an upstream request."""
         return self._chosen("hops", self._find_hops)
 
     def _find_hops(self) -> pl.DataFrame:
@@ -91,19 +93,19 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def transfers(self) -> pl.DataFrame:
-        """One row per file by FTP: no table of the schema, but told by ``flows``."""
+        """Return one row per FTP file, derived from ``flows``; the schema has no such table."""
         from tcptrace_http.transfers import find_transfers
 
         return find_transfers(self.flows)
 
     @cached_property
     def waits(self) -> pl.DataFrame:
-        """One row per interval of a transaction with one cause; they sum to its elapsed time."""
+        """Return one row per interval of a transaction with one cause; the intervals sum to its elapsed time."""
         waits = self._native("waits")
         return waits if "waits" in (self._selected or ()) else self._for_upstream(waits)
 
     def _for_upstream(self, waits: pl.DataFrame) -> pl.DataFrame:
-        """The waits with those for upstream in their place."""
+        """Return the waits with waits for upstream inserted."""
         if not self.may_have_hops or self.hops.is_empty():
             return waits
         from tcptrace_http.upstream_waits import with_upstream
@@ -112,7 +114,7 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def _finished_waits(self) -> pl.DataFrame:
-        """The waits of the flows that are judged and of the legs of hops."""
+        """Return the waits of the judged flows and of the legs of hops."""
         if self._selected is not None:
             return self.waits
         legs = (set(self.hops[name]) for name in ("flow", "upstream_flow") if self.may_have_hops)
@@ -121,7 +123,7 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def changed_waits(self) -> pl.DataFrame:
-        """The waits of those transactions that have others than the core has: those that waited for upstream."""
+        """Return the waits of the transactions that differ from the core's: those that waited for upstream."""
         if not self.may_have_hops:
             return empty_frame(TABLES["waits"])
         key = ["flow", "transaction"]
@@ -129,27 +131,27 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def retrievals(self) -> pl.DataFrame:
-        """One row a page."""
+        """Return one row per page."""
         return self._chosen("retrievals", lambda: self.pages.table("retrievals"))
 
     @cached_property
     def retrieval_transactions(self) -> pl.DataFrame:
-        """One row a transaction of a page."""
+        """Return one row per transaction of a page."""
         return self._chosen("retrieval_transactions", lambda: self.pages.table("retrieval_transactions"))
 
     @cached_property
     def critical_path(self) -> pl.DataFrame:
-        """One row an interval of a page's time, with the transaction and the wait that it was spent on."""
+        """Return one row per interval of a page's time, with its transaction and wait."""
         return self._chosen("critical_path", lambda: self.pages.table("critical_path"))
 
     @property
     def may_have_findings(self) -> bool:
-        """Whether there is any row or page that a detector could judge."""
+        """Return whether any row or page may become a finding."""
         return self.has_candidates or self.pages.has_candidates
 
     @cached_property
     def pages(self) -> Pages:
-        """The pages of these rows."""
+        """Return the pages of these rows."""
         from tcptrace_http.pages import Pages
 
         pages = Pages(bytes_max=sys.maxsize)
@@ -157,7 +159,7 @@ class DerivedTables(NativeTables):
         return pages
 
     def gather_pages(self, pages: Pages) -> None:
-        """Add what there is of pages in these rows."""
+        """Add the page rows of these rows."""
         pages.add(self._decoded.rows, self._changed() if self.may_have_hops else ())
 
     def _changed(self) -> list[tuple[int, int, str, int, int]]:
@@ -168,7 +170,7 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def findings_of_flows(self) -> pl.DataFrame:
-        """Those of the findings that are about neither pages nor the capture, which need all of it."""
+        """Return the findings except those about pages and the capture, which need the whole capture."""
         if not self.has_candidates:
             return empty_frame(TABLES["findings"])
         from tcptrace_http.counterfactual import with_counterfactual
@@ -183,7 +185,7 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def gathered(self) -> Gathered:
-        """What the detectors of the whole capture keep of all its parts so far."""
+        """Return the rows that the capture-wide detectors keep of all parts so far."""
         if self._parts is not None:
             return self._parts
         from tcptrace_http.detectors import Gathered
@@ -193,7 +195,7 @@ class DerivedTables(NativeTables):
         return gathered
 
     def gather_in(self, gathered: Gathered) -> None:
-        """Adds what the detectors of the whole capture keep of these rows."""
+        """Add the rows that the capture-wide detectors keep of this part."""
         facts = {name: self._part(name, GATHERED_COLUMNS[name]) for name in GATHERED_COLUMNS}
         gathered.add(self._judged_tables | facts, self.cut)
 
@@ -215,7 +217,7 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def _judged_tables(self) -> dict[str, pl.DataFrame]:
-        """What detectors of flows are given: of facts the part that they may read, and the waits of
+        """Return the input of the flow detectors: the readable columns of the facts, and the waits of
         ``judged_flows``.
         """
         import polars as pl
@@ -227,6 +229,6 @@ class DerivedTables(NativeTables):
 
     @cached_property
     def judged_flows(self) -> set[int]:
-        """The flows that may have findings which read waits."""
+        """Return the flows whose findings may read waits."""
         names = (name for name in CANDIDATE_TABLES if name not in OF_OBJECTS)
         return self._waiting_flows.union(*map(self._decoded.rows.flows_of, names))

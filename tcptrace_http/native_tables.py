@@ -1,4 +1,4 @@
-"""The tables of one capture that the core makes, in one pass over the capture."""
+"""Tables of one capture that the core makes, in one pass over the capture."""
 
 from __future__ import annotations
 
@@ -23,139 +23,140 @@ __all__ = ["NativeTables"]
 
 
 class NativeTables:
-    """The core's tables as polars frames, made when they are asked for."""
+    """Tables of the core as polars frames, made on demand."""
 
     def __init__(self, decoded: Decoded, selected: Mapping[str, pl.DataFrame] | None = None) -> None:
-        """``selected`` are tables of which only some rows were selected."""
+        """Make the tables. ``selected`` holds tables after a selection of rows."""
         self._decoded = decoded
         self._selected = selected
 
     @property
     def capture(self) -> Provenance:
-        """Where the rows come from."""
+        """Return the origin of the rows."""
         return self._decoded.provenance
 
     @property
     def decoded(self) -> Decoded | None:
-        """The core with all rows in it; None where only some rows were selected."""
+        """Return the core with all rows; None after a selection of rows."""
         return None if self._selected is not None else self._decoded
 
     @property
     def is_last(self) -> bool:
-        """Whether these rows are the last of the capture, or all."""
+        """Return whether these rows are the last of the capture, or all."""
         return self._decoded.is_last
 
     @property
     def cut(self) -> list[str]:
-        """The tables that lack rows of the capture so far, for a limit was reached."""
+        """Return the tables of the capture that a limit has cut so far."""
         return self._decoded.rows.cut()
 
     @cached_property
     def packets(self) -> pl.DataFrame:
-        """One row a record. Unless ``analyze`` was asked for these rows, the capture is read again."""
+        """Return one row per record. Unless ``analyze`` made these rows, the capture is read again."""
         return self._native("packets")
 
     @cached_property
     def segments(self) -> pl.DataFrame:
-        """One row a TCP segment. Unless ``analyze`` was asked for these rows, the capture is read again."""
+        """Return one row per TCP segment. Unless ``analyze`` made these rows, the capture is read again."""
         return self._native("segments")
 
     @cached_property
     def flows(self) -> pl.DataFrame:
-        """One row a TCP connection; its statistics are there unless ``analyze`` was told to leave them out."""
+        """Return one row per TCP connection, with statistics unless ``analyze`` left them out."""
         return self._native("flows")
 
     @cached_property
     def transactions(self) -> pl.DataFrame:
-        """One row an HTTP request and its response."""
+        """Return one row per HTTP request and its response."""
         return self._native("transactions")
 
     @cached_property
     def tls_handshakes(self) -> pl.DataFrame:
-        """One row per flow that carries TLS and whose handshake was seen."""
+        """Return one row per flow with a captured TLS handshake."""
         return self._native("tls_handshakes")
 
     @cached_property
     def tls_records(self) -> pl.DataFrame:
-        """One row per TLS record. Unless ``analyze`` was asked for these rows, the capture is read again."""
+        """Return one row per TLS record. Unless ``analyze`` made these rows, the capture is read again."""
         return self._native("tls_records")
 
     @cached_property
     def h2_connections(self) -> pl.DataFrame:
-        """One row per flow that carries HTTP/2."""
+        """Return one row per HTTP/2 flow."""
         return self._native("h2_connections")
 
     @cached_property
     def h2_windows(self) -> pl.DataFrame:
-        """One row per event of HTTP/2 flow control. Unless ``analyze`` was asked for these rows, the capture is
-        read again.
+        """Return one row per event of HTTP/2 flow control.
+
+        Unless ``analyze`` made these rows, the capture is read again.
         """
         return self._native("h2_windows")
 
     @cached_property
     def links(self) -> pl.DataFrame:
-        """One row a link of an HTML document."""
+        """Return one row per link of an HTML document."""
         return self._native("links")
 
     @cached_property
     def profiles(self) -> pl.DataFrame:
-        """One row per flow and direction: what was learnt of its sender and its path."""
+        """Return one row per flow and direction: the inferred properties of its sender and its path."""
         return self._native("profiles")
 
     @cached_property
     def endings(self) -> pl.DataFrame:
-        """One row a flow that let its client down."""
+        """Return one row per flow that ended with a failure for the client."""
         return self._native("endings")
 
     @cached_property
     def segmentation(self) -> pl.DataFrame:
-        """One row a message that was cut into segments in a notable way."""
+        """Return one row per message with a notable segmentation."""
         return self._native("segmentation")
 
     @cached_property
     def bodies(self) -> pl.DataFrame:
-        """One row a body that was fetched before, or that a coder would have made smaller."""
+        """Return one row per body that was fetched before, or that a coder would shrink."""
         return self._native("bodies")
 
     @cached_property
     def redirects(self) -> pl.DataFrame:
-        """One row a redirect that the client followed."""
+        """Return one row per redirect that the client followed."""
         return self._native("redirects")
 
     @cached_property
     def expectations(self) -> pl.DataFrame:
-        """One row a request whose body waited for 100 (Continue)."""
+        """Return one row per request whose body waited for 100 (Continue)."""
         return self._native("expectations")
 
     @cached_property
     def flaws(self) -> pl.DataFrame:
-        """One row a flow and a way in which its capture falls short of what was on the wire."""
+        """Return one row per flow and flaw of its capture."""
         return self._native("flaws")
 
     @cached_property
     def recoveries(self) -> pl.DataFrame:
-        """One row a time that a stream was held up: losses, reordering, closed windows."""
+        """Return one row per interruption of a stream: losses, reordering, closed windows."""
         return self._native("recoveries")
 
     @cached_property
     def queues(self) -> pl.DataFrame:
-        """One row a response whose packets stood in a queue."""
+        """Return one row per response whose packets waited in a queue."""
         return self._native("queues")
 
     @cached_property
     def anomalies(self) -> pl.DataFrame:
-        """One row a piece of strange traffic, or of a strange file."""
+        """Return one row per anomaly of the traffic or the file."""
         return self._chosen("anomalies", lambda: anomalies_of(self._decoded))
 
     def table(self, name: str) -> pl.DataFrame:
-        """The table of that name."""
+        """Return the table of that name."""
         frame: pl.DataFrame = getattr(self, TABLES[name].name)
         return frame
 
     def _part(
         self, name: str, only: AbstractSet[str] | None, flows: AbstractSet[int] | None = None
     ) -> pl.DataFrame:
-        """Some columns of a native table, and the rows of some flows: all those of one that was selected from."""
+        """Return certain columns of a native table for certain flows; after a selection, all of its rows."""
         if self._selected is not None:
             return self.table(name)
         decoded = self._decoded
@@ -163,7 +164,7 @@ class NativeTables:
         return frame_of(native, TABLES[name], statistics=decoded.statistics, only=only)
 
     def _native(self, name: str) -> pl.DataFrame:
-        # Its frames have the namespace ``tcp``; polars is imported by now, or is about to be.
+        # The frames have the namespace ``tcp``; polars is or will be imported.
         import tcptrace_http.charts.namespace  # noqa: F401
 
         decoded = self._again if name in ON_REQUEST - self._decoded.on_request else self._decoded
@@ -173,7 +174,7 @@ class NativeTables:
 
     @cached_property
     def _again(self) -> Decoded:
-        """The capture decoded once more, with the tables that are made only on request."""
+        """Return the capture decoded again, with the on-request tables."""
         self._must_be_readable_again(f"these tables: analyze(path, tables={sorted(ON_REQUEST)})")
         source = self._decoded.source
         return decode(source, on_request=ON_REQUEST, statistics=False, keylog=self._decoded.keylog)

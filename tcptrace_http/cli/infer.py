@@ -40,10 +40,10 @@ def infer(  # noqa: PLR0913, PLR0917 -- one parameter an option
 ) -> None:
     r"""Infer the path, the stacks, the page and the strategy of a captured retrieval.
 
-    Each figure has its range, its confidence, and the frames that it came from. What the capture cannot
-    show is listed as an assumption. The scenario runs: simulate --scenario FILE makes the capture again.
-    Of a retrieval with more than 10,000 segments the first 10,000 are modelled. If the capture has no
-    HTTP, the scenario is that of its files by FTP.
+    Each figure has its range, its confidence, and its frames. Figures that the capture cannot show are listed
+    as assumptions. The command simulate --scenario FILE runs the scenario and makes the capture again. A
+    longer retrieval is modelled up to its first 10,000 segments. If the capture has no HTTP, the scenario
+    describes its FTP files.
 
     \b
     Examples:

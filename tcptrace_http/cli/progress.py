@@ -133,7 +133,7 @@ def _bar(done: int, total: int) -> str:
 
 
 def _time_left(seconds: float | None) -> str:
-    """The time left in minutes and seconds, behind a comma; nothing where it is unknown."""
+    """Return the remaining time in minutes and seconds, behind a comma; empty if unknown."""
     if seconds is None:
         return ""
     minutes, rest = divmod(round(seconds), 60)

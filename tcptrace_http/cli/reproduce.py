@@ -301,7 +301,7 @@ def _list(format_name: str) -> None:
 def _claim_table(
     rows: Iterable[tuple[Claim, Sequence[str]]], headings: Sequence[Heading], width: int = _WIDTH
 ) -> list[str]:
-    """Lay out one line per claim: its number, the cells of these headings, its place in the paper, its subject."""
+    """Return one line per claim: its number, the cells of these headings, its place in the paper, its subject."""
     from tcptrace_http.report.grid import Heading, grid
 
     ends = (Heading("where", is_elastic=True), Heading("what", is_elastic=True))

@@ -297,7 +297,7 @@ def serve(number: int) -> None:
             return
         result, error = None, None
         try:
-            # It comes from the process that started this one. Its modules are imported here.
+            # The call comes from the parent process. Its modules are imported here.
             function, args, kwargs = pickle.loads(call)  # noqa: S301
             result = function(*args, **kwargs)
         except Exception as caught:  # noqa: BLE001 -- it is raised again where the result is asked for

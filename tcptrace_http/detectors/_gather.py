@@ -1,4 +1,4 @@
-"""How detectors that look over several flows keep rows of a capture that comes in parts."""
+"""Rows that capture-wide detectors keep of a capture in parts."""
 
 from __future__ import annotations
 
@@ -15,18 +15,17 @@ __all__ = ["Gather"]
 
 @dataclass(frozen=True, slots=True)
 class Gather:
-    """What is kept of each part of a capture, for detectors that look over several flows.
+    """Rows kept from each part of a capture for detectors that compare several flows.
 
-    A long capture comes in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` are those
-    of one part. ``merged`` drops from the rows of several parts what is beyond a limit: merging parts
-    one by one must give what merging all of them at once gives, so that findings do not depend on the
-    parts.
+    A long capture arrives in parts (:func:`tcptrace_http.analysis.analyze_in_batches`). ``rows`` selects the
+    rows of one part. ``merged`` drops the rows of several parts that exceed a limit. Merging part by part
+    must give the same result as one merge of all parts. Findings then do not depend on the parts.
     """
 
     name: str
     rows: Callable[[Mapping[str, pl.DataFrame]], pl.LazyFrame]
     merged: Callable[[pl.LazyFrame], pl.LazyFrame]
-    #: The native table that the rows come from: where that lacks some, these do.
+    #: Native table of the rows. If the core cut rows of that table, the gathered rows are incomplete too.
     table: str
-    #: Several rows may become one; else a row that is not there any more was beyond the limit.
+    #: True if several rows may become one. Otherwise a missing row was cut at a limit.
     adds_up: bool = False

@@ -1,10 +1,10 @@
-"""Files by FTP as a scenario: the path, the stacks of both ends, and the transfer of the files.
+"""Scenario of FTP files: the path, the stacks of both ends, and the transfer of the files.
 
 Theory of operation. FTP has no transactions: the files are the data connections of one control connection
-(:mod:`tcptrace_http.transfers`). In active mode the server opens them; their packets are turned round here, so
-that "to the client" is the way of the files. The round trip is that of the control connection's handshake, the
-rate that of the data. What no packet tells (stacks that look alike, whether each command waits for its reply) is
-found by runs: the one is taken whose data passes nearest to when it was captured.
+(:mod:`tcptrace_http.transfers`). In active mode the server opens them. Their packets are reversed here, so
+that "to the client" is the direction of the files. The round trip comes from the control connection's
+handshake, the rate from the data. Runs decide what no packet shows: similar stacks, and whether each command
+waits for its reply. The candidate whose data passes nearest to the captured times is taken.
 """
 
 from __future__ import annotations
@@ -41,37 +41,37 @@ if TYPE_CHECKING:
 
 __all__ = ["infer_files"]
 
-#: RFC 959, section 3.2: in this mode the server opens the data connections.
+#: Mode in which the server opens the data connections (RFC 959, section 3.2).
 _ACTIVE: Final = "active"
-#: A run that is further off, as a part of the time of all files, tells little.
+#: Maximum distance of a meaningful run, as a share of the time of all files.
 _FAR: Final = 0.05
-#: Of a round trip: data that comes without such a silence may be of one flight, which the link spread.
+#: Minimum silence after a flight, as a share of the round trip: the link may spread one flight.
 _SILENCE: Final = 0.25
-#: The simulator's FTP: its first connection is the control connection.
+#: Number of the simulator's control connection: its first connection.
 _CONTROL: Final = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Files:
-    """The files of a control connection as they were captured."""
+    """Captured files of a control connection."""
 
     control: Observed
-    #: The data connections, with the files on their way to the client.
+    #: Data connections, with the files in direction of the client.
     data: Observed
-    #: Their flows, one after the other, and bytes; the last file may be cut.
+    #: Flows of the files in order, and their bytes; the last file may be cut.
     flows: tuple[int, ...]
     sizes: tuple[int, ...]
     of_files: int
-    #: When each packet with data of a file passed first: (file, end in its stream) to nanoseconds.
+    #: First capture time of each data packet: (file, end in its stream) to nanoseconds.
     passed: dict[tuple[int, int], int]
-    #: The server opened the data connections.
+    #: True if the server opened the data connections.
     is_active: bool
 
 
 def infer_files(analysis: Analysis) -> Inference:
-    """The scenario of the files of the control connection that has most of them.
+    """Return the scenario of the files of the control connection with most files.
 
-    :raises ScenarioError: no file by FTP came to the client.
+    :raises ScenarioError: no FTP file came to the client.
     """
     files = _files(analysis)
     rate = bottleneck_rate(files.data)
@@ -86,7 +86,7 @@ def infer_files(analysis: Analysis) -> Inference:
     }
     candidates = sorted(
         product(_servers(files, own["server"], window), nearest(own["client"], None), (False, True)),
-        # Two hosts that look alike are taken to be.
+        # Two similar hosts are assumed equal.
         key=lambda candidate: candidate[0] != candidate[1],
     )
     made = [_scenario(files, own, window, *candidate, bits, way, loss) for candidate in candidates]
@@ -155,7 +155,7 @@ def _packets(analysis: Analysis, flows: list[int], origin: int) -> Iterator[Pack
 
 
 def _turned(row: dict[str, Any]) -> dict[str, Any]:
-    """The row of a flow with both ends exchanged."""
+    """Return the row of a flow with both ends exchanged."""
     turned = {}
     for name, value in row.items():
         for end, other in (("client", "server"), ("server", "client")):
@@ -184,7 +184,7 @@ def _observed(packets: list[Packet], flows: dict[int, dict[str, Any]]) -> Observ
 
 
 def _modelled(rows: pl.DataFrame, data: Observed) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The flows and sizes of the files within the segments that runs can take; the last file is cut there."""
+    """Return the flows and sizes of the files within the segment limit of the runs; the last file is cut there."""
     flows, sizes = rows["flow"].to_list(), rows["bytes"].to_list()
     most = MOST_SEGMENTS * data.segment_bytes(flows[0])
     before = [0, *accumulate(sizes)]
@@ -197,12 +197,12 @@ def _modelled(rows: pl.DataFrame, data: Observed) -> tuple[tuple[int, ...], tupl
 
 
 def _passed(data: Observed, flows: Sequence[int], sizes: Sequence[int]) -> dict[tuple[int, int], int]:
-    """When the data of each file passed first."""
+    """Return the first capture time of each file's data."""
     passed: dict[tuple[int, int], int] = {}
     numbers = {flow: number for number, flow in enumerate(flows)}
     for packet in data.packets:
         number = numbers.get(packet.flow)
-        # A stream's first byte has the number 1.
+        # The first byte of a stream has the number 1.
         end = packet.end - 1
         if number is not None and packet.to_client and packet.payload and end <= sizes[number]:
             passed.setdefault((number, end), packet.time)
@@ -210,7 +210,7 @@ def _passed(data: Observed, flows: Sequence[int], sizes: Sequence[int]) -> dict[
 
 
 def _loss(data: Observed) -> Figure:
-    """Part of the packets with data that were sent again."""
+    """Return the share of retransmitted data packets."""
     sent = [packet for packet in data.packets if packet.to_client and packet.payload]
     again = [packet.frame for packet in sent if packet.is_resent]
     return seen(
@@ -223,9 +223,9 @@ def _loss(data: Observed) -> Figure:
 
 
 def _first_flight(files: _Files, round_trip_ns: int) -> Figure:
-    """Segments of the first flight: the data that no ACK of it can have released.
+    """Return the segments of the first flight: the data that no ACK of the flight can have released.
 
-    It is the window where a silence follows it, else at least so much.
+    The flight is the window if a silence follows it, and otherwise a lower bound.
     """
     name = "server.initial_window"
     told: list[tuple[int, int]] = []
@@ -256,9 +256,9 @@ def _first_flight(files: _Files, round_trip_ns: int) -> Figure:
 
 
 def _servers(files: _Files, own: Options, window: Figure) -> list[Stack]:
-    """The presets that differ least from the server.
+    """Return the presets with the smallest difference from the server.
 
-    Who opens a connection has no ACK of a SYN-ACK, which gives some stacks one segment more.
+    The end that opens a connection receives no ACK of a SYN-ACK, which gives some stacks one more segment.
     """
     plain = nearest(own, window)
     if not files.is_active or not isinstance(window.low, int):
@@ -270,7 +270,7 @@ def _servers(files: _Files, own: Options, window: Figure) -> list[Stack]:
 
 
 def _with_window(own: Options, data: Observed, *, of_client: bool) -> Options:
-    """With the largest window of the data connections, where files are received."""
+    """Return the options with the maximum window of the data connections, for the receiver of files."""
     return replace(own, window=max(own.window, options(data, of_client=of_client).window))
 
 
@@ -285,7 +285,7 @@ def _scenario(  # noqa: PLR0913, PLR0917 -- what was measured, and a candidate
     way: Figure,
     loss: Figure,
 ) -> tuple[Scenario, list[Figure]]:
-    """The scenario of a candidate, and the figures of its stacks."""
+    """Return the scenario of a candidate, and the figures of its stacks."""
     sending, of_server = with_options(server, own["server"], window, "server")
     receiving, of_client = with_options(client, own["client"], None, "client")
     delay = way.value if isinstance(way.value, int) else 0
@@ -307,7 +307,7 @@ def _scenario(  # noqa: PLR0913, PLR0917 -- what was measured, and a candidate
 
 
 def _off(files: _Files, scenario: Scenario) -> float:
-    """How far the data of a run is off in the mean, as a part of the time from the first to the last."""
+    """Return the mean deviation of a run's data, as a share of the time from the first to the last."""
     passed = _of_run(scenario, is_near_client=files.data.is_near_client)
     common = files.passed.keys() & passed.keys()
     if not common:
@@ -317,13 +317,13 @@ def _off(files: _Files, scenario: Scenario) -> float:
 
 
 def _of_run(scenario: Scenario, *, is_near_client: bool) -> dict[tuple[int, int], int]:
-    """When the data of each file passed first in a run, at the captured end."""
+    """Return the first time of each file's data in a run, at the captured end."""
     import polars as pl
 
     packets = simulate(replace(scenario, taps=(), record=Record(packets=True))).truth.packets
-    # The capture begins as the SYN passes.
+    # The capture begins with the SYN.
     start = int(packets["sent" if is_near_client else "received"].to_physical().min())  # type: ignore[arg-type]
-    # In active mode, which is the simulator's, who opened a data connection sends the file.
+    # In the simulator's active mode, the end that opened a data connection sends the file.
     rows = (
         packets.filter(
             pl.col("connection") != _CONTROL,

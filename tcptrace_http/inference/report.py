@@ -144,7 +144,7 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
     }
     if inference.part is not None:
         found[""].append(f"It is of {inference.part.words}.")
-    # Figures count the objects of all pages, pages their own.
+    # Figures number the objects across all pages, each page numbers its own.
     pages = [visit.page for browser in scenario.browsers for visit in browser.visits]
     parts = [f"{page.name}.objects[{number}]" for page in pages for number in range(len(page.objects))]
     for figure in inference.figures:
@@ -159,7 +159,7 @@ def _comments(inference: Inference, capture: str) -> dict[str, str]:
 
 
 def _stacks(scenario: Scenario) -> tuple[Stack, Stack]:
-    """The server's and the client's, of pages or of files."""
+    """Return the stacks of server and client, of pages or of files."""
     if scenario.transfers:
         return scenario.transfers[0].server_stack, scenario.transfers[0].stack
     return scenario.servers[0].stack, scenario.browsers[0].stack

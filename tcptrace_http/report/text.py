@@ -421,7 +421,7 @@ def _settings(group: FindingGroup) -> tuple[str, ...]:
 
 
 def _listed(settings: Iterable[str]) -> str:
-    """The settings in a row; one that ends with a semicolon, as nginx's do, has no second one."""
+    """Return the settings in a row; a setting that ends with a semicolon, such as nginx's, gets no second one."""
     return "; ".join(setting.removesuffix(";") for setting in settings)
 
 

@@ -1,9 +1,9 @@
-"""Every table declared once: its columns with type, unit and meaning.
+"""Declaration of every table: its columns with type, unit and meaning.
 
 Each group of tables has a module; ``columns`` has the types of a declaration, ``words`` the enumerations.
-``make gen`` declares the tables in Rust (``native/trace-model/src/rows.rs``) from this package, and ``make lint``
-checks that both agree. Times are integer nanoseconds: ``time`` is ``Datetime("ns")`` (UTC), ``duration`` is
-``Duration("ns")``.
+``make gen`` declares the tables in Rust (``native/trace-model/src/rows.rs``) from this package, and ``make
+lint`` checks that both agree. Times are integer nanoseconds: ``time`` is ``Datetime("ns")`` (UTC),
+``duration`` is ``Duration("ns")``.
 """
 
 from __future__ import annotations
@@ -84,17 +84,17 @@ __all__ = [
     "polars_schema",
 ]
 
-#: Counts the JSON contract of ``analyze --format json``; it grows when a field changes its meaning.
+#: Version of the JSON of ``analyze --format json``; incremented when a field changes its meaning.
 SCHEMA_VERSION: Final = 1
 
 _GROUPS: Final = (packets, flows, transactions, tls, http2, messages, connections, waits, retrievals, judgements)
 TABLES: Final[dict[str, Table]] = {table.name: table for group in _GROUPS for table in group.TABLES}
-#: Tables with a row for each packet or record: they are made only when they are asked for.
+#: Tables with a row per packet or record, made only on request.
 ON_REQUEST: Final = frozenset(table.name for table in TABLES.values() if table.on_request)
 
 
 def polars_schema(table: Table, *, statistics: bool = True) -> dict[str, pl.DataType]:
-    """The polars type of each column, in order; without ``statistics``, of those that are always there."""
+    """Return the polars type of each column in order; without ``statistics``, of the permanent columns."""
     columns = (column for column in table.columns if statistics or not column.is_statistic)
     return {column.name: _polars_type(column.dtype) for column in columns}
 

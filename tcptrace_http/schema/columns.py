@@ -1,4 +1,4 @@
-"""How a table is declared: its columns with type, unit and meaning."""
+"""Declaration of tables: their columns with type, unit and meaning."""
 
 from __future__ import annotations
 
@@ -9,37 +9,38 @@ __all__ = ["Column", "Table", "columns", "json_name", "of_both"]
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: ``dtype`` is one of the words that :func:`~tcptrace_http.schema.polars_schema` translates."""
+    """Column; ``dtype`` is a word that :func:`~tcptrace_http.schema.polars_schema` translates."""
 
     name: str
     dtype: str
     doc: str
     nullable: bool = False
-    #: Whether the JSON contract shows the column; times get the suffix ``_ns`` there.
+    #: True if the JSON contract shows the column; times get the suffix ``_ns`` there.
     in_json: bool = False
-    #: Whether the value may become known only after later rows of the table.
+    #: True if the value may become known only after later rows of the table.
     late: bool = False
-    #: Whether it is one of the statistics, which cost time and are there only when asked for.
+    #: True for a statistic, which takes time and is made only on request.
     is_statistic: bool = False
-    #: Whether Python adds it to a native table, whose rows come without it; such columns are the last ones.
+    #: True if Python adds the column to the rows of a native table; such columns come last.
     is_added: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One table: what a row is, and its columns in order."""
+    """Table: the meaning of a row, and its columns in order."""
 
     name: str
     doc: str
     columns: tuple[Column, ...]
-    #: Whether Rust makes the rows (else Python does, from the native tables).
+    #: True if Rust makes the rows; otherwise Python makes them from the native tables.
     native: bool = True
-    #: A row for each packet or record costs memory: made only when asked for, of the columns that are wanted.
+    #: True if the rows are made only on request, with the requested columns: a row per packet or record costs
+    #: memory.
     on_request: bool = False
 
 
 def columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
-    """Declare columns by (name, type, meaning).
+    """Return columns declared by (name, type, meaning).
 
     After the type: ``?`` nullable, ``*`` in the JSON, ``~`` late, ``+`` statistic, ``^`` added by Python.
     """
@@ -62,7 +63,7 @@ def columns(*declarations: tuple[str, str, str]) -> tuple[Column, ...]:
 
 
 def of_both(*declarations: tuple[str, str, str]) -> tuple[tuple[str, str, str], ...]:
-    """Declare each column for both senders: ``client_NAME`` and ``server_NAME``. Texts name {sender}, {peer}."""
+    """Return each column for both senders: ``client_NAME`` and ``server_NAME``. Texts name {sender}, {peer}."""
     return tuple(
         (f"{sender}_{name}", dtype, doc.format(sender=f"the {sender}", peer=f"the {peer}"))
         for name, dtype, doc in declarations
@@ -71,5 +72,5 @@ def of_both(*declarations: tuple[str, str, str]) -> tuple[tuple[str, str, str], 
 
 
 def json_name(column: Column) -> str:
-    """The name of a column in the JSON contract: times and durations end in ``_ns``."""
+    """Return the name of a column in the JSON contract: times and durations end in ``_ns``."""
     return f"{column.name}_ns" if column.dtype in {"time", "duration"} else column.name

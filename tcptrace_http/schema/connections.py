@@ -1,4 +1,4 @@
-"""How connections ended, how their capture falls short, and how messages were cut into segments."""
+"""Ends of connections, flaws of their capture, and segmentation of messages."""
 
 from __future__ import annotations
 

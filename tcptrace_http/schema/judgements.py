@@ -1,4 +1,4 @@
-"""Findings, detectors that could not judge, and anomalies."""
+"""Findings, detectors without a judgement, and anomalies."""
 
 from __future__ import annotations
 

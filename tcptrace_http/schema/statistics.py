@@ -1,4 +1,4 @@
-"""Statistics of flows: columns that cost time, and are there only when asked for."""
+"""Statistics of flows: columns that take time and are made only on request."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from tcptrace_http.schema.columns import of_both
 
 __all__ = ["STATISTICS"]
 
-#: What is known of a direction besides the columns of ``flows`` that are always there. The words are
-#: those of tcptrace where it has one; ``tcptrace_http/peers`` says which column is which.
+#: Statistics of a direction besides the permanent columns of ``flows``. The words follow tcptrace where it
+#: has one; ``tcptrace_http/peers`` maps them.
 STATISTICS: Final = of_both(
     ("syns", "u64+", "Segments with SYN sent by {sender}"),
     ("fins", "u64+", "Segments with FIN sent by {sender}"),

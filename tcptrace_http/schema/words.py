@@ -1,4 +1,4 @@
-"""The words of enumerations, each with its meaning where a name does not say it."""
+"""Words of enumerations, with the meanings of unclear ones."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
     "enum_values",
 ]
 
-#: What bound the time at which a segment of a message left: the constraint that was released last.
+#: Constraints on the departure time of a message segment: the binding one was released last.
 CONSTRAINTS: Final = {
     "application": "Its application had not written it",
     "receive_window": "The window that its receiver offered (RFC 9293, 3.8.6)",
@@ -43,7 +43,7 @@ CONSTRAINTS: Final = {
     "loss": "The repair of a loss, or a segment that was overtaken",
 }
 
-#: What a sender has shown of Nagle's algorithm.
+#: Evidence of a sender's variant of Nagle's algorithm.
 NAGLE_VARIANTS: Final = {
     "unknown": "The capture does not tell",
     "off": "A short segment left while a short one was outstanding (TCP_NODELAY)",
@@ -54,7 +54,7 @@ NAGLE_VARIANTS: Final = {
 DIRECTIONS: Final = ("client_to_server", "server_to_client")
 OBSERVATION_POINTS: Final = ("unknown", "client", "server", "middle")
 CLOSED_BY: Final = ("open", "client", "server", "client_reset", "server_reset")
-#: How a connection let its client down, and what that means.
+#: Failures with which a connection can end for its client.
 ENDINGS: Final = {
     "unconnected": "A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7)",
     "refused": "The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1)",
@@ -62,22 +62,22 @@ ENDINGS: Final = {
     "reset_in_response": "An RST came before the response was complete",
     "truncated_response": "The server's FIN came before the end that the response had announced (RFC 9112, 8)",
 }
-#: How the end of a message body was found (RFC 9112, section 6.3).
+#: Methods that find the end of a message body (RFC 9112, section 6.3).
 FRAMINGS: Final = ("none", "content_length", "chunked", "until_close", "tunnel", "unknown")
 HTTP_VERSIONS: Final = ("HTTP/1.0", "HTTP/1.1", "HTTP/2")
-#: What a flow carries.
+#: Protocols of a flow.
 PROTOCOLS: Final = {
     "http": "HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted",
     "tls": "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them",
     "h2": "HTTP/2 (RFC 9113), in clear or decrypted: a transaction is a stream",
 }
-#: What changes a flow-control window of HTTP/2 (RFC 9113, section 6.9).
+#: Events that change an HTTP/2 flow-control window (RFC 9113, section 6.9).
 H2_WINDOW_EVENTS: Final = ("data", "window_update", "settings")
-#: RFC 8446, section 5.1; RFC 6520.
+#: TLS content types (RFC 8446, section 5.1; RFC 6520).
 TLS_CONTENT_TYPES: Final = ("change_cipher_spec", "alert", "handshake", "application_data", "heartbeat")
 TLS_VERSIONS: Final = ("SSL 3.0", "TLS 1.0", "TLS 1.1", "TLS 1.2", "TLS 1.3")
 SEVERITIES: Final = ("info", "warning", "error")
-#: Why a transaction belongs to a retrieval.
+#: Reasons why a transaction belongs to a retrieval.
 MEMBERSHIPS: Final = {
     "base": "It is the first of the retrieval: the base document, or what stands for it",
     "redirect": "A response of the retrieval sent the client on to it (Location)",
@@ -86,7 +86,7 @@ MEMBERSHIPS: Final = {
     "time": "No response names it, but it came without a silence before it",
 }
 
-#: What can be strange about traffic or a file, and what that means.
+#: Kinds of anomalies in traffic or files.
 ANOMALY_KINDS: Final = {
     "capture_cut_short": "The file ends inside a record or block",
     "malformed_block": "A block or record is not as the format says; it was skipped",
@@ -114,8 +114,7 @@ ANOMALY_KINDS: Final = {
     "limit_reached": "A limit that protects memory was reached; the detail says what was dropped",
 }
 
-#: In which ways the capture of a flow can fall short of what was on the wire. Each is told by the detector of
-#: the same name (with hyphens).
+#: Flaws of a flow's capture. The detector with the same name (with hyphens) reports each.
 FLAWS: Final = {
     "one_sided_capture": "Only one direction was captured, though it answers the other",
     "mid_stream_start": "The flow was joined after its handshake",
@@ -126,7 +125,7 @@ FLAWS: Final = {
     "local_acks": "ACKs of the client's data come from a middlebox near the client, not from the server",
 }
 
-#: What the time of a wait was spent on, and what that means.
+#: Causes of waits.
 CAUSES: Final = {
     "setup.handshake": "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5)",
     "setup.tls_handshake": "The TLS handshake: until the client could send application data (RFC 8446, section 2)",
@@ -196,7 +195,7 @@ CAUSES: Final = {
     "unobserved": "Time about which this capture can show nothing: a direction, the path or bytes are missing",
 }
 
-#: What held a stream up on its way, and how that was repaired.
+#: Kinds of interruptions of a stream, with their repair.
 RECOVERY_KINDS: Final = {
     "unknown": "Data was sent again, and nothing seen tells why",
     "syn_retransmission": "A SYN or SYN-ACK was sent again (RFC 6298, section 5)",
@@ -208,7 +207,7 @@ RECOVERY_KINDS: Final = {
     "zero_window": "The receiver offered no window, until it read again (RFC 9293, section 3.8.6)",
     "persist": "The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1)",
 }
-#: How it is known that what was sent again had arrived before.
+#: Evidence that retransmitted data had arrived before.
 SPURIOUS_EVIDENCE: Final = {
     "none": "It is not known to be unnecessary",
     "acknowledged": "It had been acknowledged when it was sent again",
@@ -218,7 +217,7 @@ SPURIOUS_EVIDENCE: Final = {
     "early_ack": "The ACK for it came sooner than what was sent again can have reached the receiver",
 }
 
-#: How the delay of a queue was measured.
+#: Methods that measure the queueing delay.
 QUEUE_MEASURES: Final = {
     "one_way": "The packets' times against their sender's timestamps (RFC 7323, RFC 6817)",
     "round_trip": "Round trips against the least of the path",
@@ -226,11 +225,11 @@ QUEUE_MEASURES: Final = {
 
 
 def enum_values(dtype: str) -> tuple[str, ...]:
-    """The words of an ``enum:NAME`` type."""
+    """Return the words of an ``enum:NAME`` type."""
     return tuple(globals()[dtype.removeprefix("enum:")])
 
 
 def enum_meanings(dtype: str) -> dict[str, str]:
-    """What each word of an ``enum:NAME`` type means, where that is declared."""
+    """Return the meaning of each word of an ``enum:NAME`` type, if declared."""
     declared = globals()[dtype.removeprefix("enum:")]
     return dict(declared) if isinstance(declared, dict) else {}

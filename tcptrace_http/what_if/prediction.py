@@ -1,4 +1,4 @@
-"""The figures of a prediction: its rows, and the baseline that they are compared with."""
+"""Figures of a prediction: its rows, and their baseline."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cause", "Prediction", "Range", "Row", "Skipped"]
 
-#: A model that is further off its capture is warned of.
+#: Maximum relative deviation of a model without a warning.
 OFF_MAX: Final = 0.1
 
 
@@ -29,7 +29,7 @@ class Range:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Cause:
-    """What the critical paths of the retrievals spent on one cause, in nanoseconds."""
+    """Time of one cause on the critical paths of the retrievals, in nanoseconds."""
 
     cause: str
     before_ns: int
@@ -37,43 +37,43 @@ class Cause:
 
     @property
     def saved_ns(self) -> int:
-        """What of it goes; negative: what comes."""
+        """Return the saved time; negative for added time."""
         return self.before_ns - self.after_ns
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Row:
-    """One change and what comes of it."""
+    """Change with its predicted result."""
 
     #: ``fix`` or ``strategy``.
     kind: str
     name: str
     about: str
     source: str
-    #: Time of the retrievals with it, by the figures as they were inferred.
+    #: Time of the retrievals with the change, with the inferred figures.
     elapsed_ns: int
-    #: What of the baseline's time it saves: the sum of the causes' savings, exactly.
+    #: Saving against the baseline: exactly the sum of the causes' savings.
     saved_ns: int
     elapsed: Range
     saved: Range
-    #: What is saved, as a part of the baseline's time.
+    #: Saving as a share of the baseline's time.
     share: float
-    #: What changes most first.
+    #: Changed causes, largest change first.
     causes: tuple[Cause, ...]
-    #: Who has to change something, of a fix: ``server``, ``client``, ``both``, ``path``.
+    #: Party that must make a fix: ``server``, ``client``, ``both``, ``path``.
     side: str = ""
-    #: The findings of the capture that it mends: detectors.
+    #: Detectors whose findings in this capture the fix removes.
     mends: tuple[str, ...] = ()
-    #: Somebody can put it into practice as it is; else it is a bound.
+    #: True for a practical fix; False for a bound.
     is_practical: bool = True
-    #: The time is that of a second access: a first one filled a cache, or taught the hosts something.
+    #: True for the time of a second access, after a first one that filled a cache or shared path state.
     is_second_access: bool = False
     note: str = ""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Skipped:
-    """A change that has no row, and why."""
+    """Change without a row, and the reason."""
 
     kind: str
     name: str
@@ -82,48 +82,49 @@ class Skipped:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Prediction:
-    """The predictions of one capture; times are nanoseconds of its retrievals together, without pauses between."""
+    """Predictions for one capture. Times are nanoseconds of its retrievals together, without pauses."""
 
     capture: str
-    #: Those that are told of; and how many the capture has.
+    #: Number of predicted retrievals, and number of captured ones.
     retrievals: int
     captured_retrievals: int
-    #: What the capture took.
+    #: Time in the capture.
     measured_ns: int
-    #: What the inferred scenario takes on the captured path.
+    #: Time of the inferred scenario on the captured path.
     modelled_ns: int
-    #: What is changed: the same, on the path that was asked for, if one was.
+    #: Time of the inferred scenario on the requested path; the reference of all changes.
     baseline_ns: int
     baseline: Range
-    #: By cause; they sum to ``baseline_ns``.
+    #: Baseline by cause; the causes sum to ``baseline_ns``.
     baseline_causes: Mapping[str, int]
-    #: The path that was asked for; None: as captured.
+    #: Requested path; None: as captured.
     rtt_ns: int | None
     rate: int | None
-    #: Findings of the capture in these retrievals, by cause and detector: how many.
+    #: Number of findings of the capture in these retrievals, by cause and detector.
     stalls: Mapping[str, Mapping[str, int]]
-    #: What hosts the capture does not tell apart, by figure: the inferred value first. Ranges take all of them.
+    #: Hosts that the capture does not distinguish, by figure, the inferred value first. Ranges cover all of
+    #: them.
     left_open: Mapping[str, tuple[str, ...]]
-    #: How much of the retrievals the times are of; None: all of it.
+    #: Part of the retrievals in the times; None for all of it.
     part: Part | None
-    #: What saves most first.
+    #: Rows, largest saving first.
     rows: tuple[Row, ...]
     skipped: tuple[Skipped, ...]
 
     @property
     def off(self) -> float:
-        """How far the modelled time is from the measured one, as a part of that."""
+        """Return the relative deviation of the modelled time from the measured time."""
         return abs(self.modelled_ns - self.measured_ns) / max(self.measured_ns, 1)
 
     @property
     def retells(self) -> bool:
-        """Whether the model is near enough to the capture to be believed."""
+        """Return whether the model is near enough to the capture."""
         return self.off <= OFF_MAX
 
     def row(self, name: str) -> Row:
-        """The row of this fix or strategy.
+        """Return the row of this fix or strategy.
 
-        :raises KeyError: there is none.
+        :raises KeyError: no row has this name.
         """
         found = next((row for row in self.rows if row.name == name), None)
         if found is None:
@@ -132,7 +133,7 @@ class Prediction:
 
     @property
     def table(self) -> pl.DataFrame:
-        """The rows as a frame; times are ``Duration``."""
+        """Return the rows as a frame; times are ``Duration``."""
         import polars as pl
 
         times = ("elapsed", "low", "high", "saved", "saved_low", "saved_high")
