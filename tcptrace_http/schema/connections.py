@@ -10,11 +10,11 @@ __all__ = ["TABLES"]
 
 _ENDINGS: Final = Table(
     "endings",
-    "One row a flow that let its client down: never set up, refused, closed before all requests were answered, or"
-    " cut off inside a response.",
+    "One row per flow that failed its client: never set up, refused, closed before its last answer, or cut"
+    " off inside a response.",
     columns(
         ("flow", "u32", "Flow number"),
-        ("transaction", "u32", "Transaction that was let down, the first if several; 0 where there was none"),
+        ("transaction", "u32", "Failed transaction, the first of several; 0 without one"),
         ("kind", "enum:ENDINGS", "How"),
         ("method", "str?", "Method of the request"),
         ("target", "str?", "Target of the request"),
@@ -22,71 +22,72 @@ _ENDINGS: Final = Table(
         ("start", "time", "Time of that frame"),
         ("response_first_frame", "u64?", "First byte of the response that broke off"),
         ("close_frame", "u64", "FIN or RST that ended it; the last SYN or SYN-ACK of one never set up"),
-        ("close_time", "time", "Time of that"),
+        ("close_time", "time", "Time of that frame"),
         ("reset_frame", "u64?", "First RST on the flow"),
-        ("by_client", "bool", "It was the client that did it"),
-        ("request_acknowledged", "bool", "The server had acknowledged the request when it closed"),
-        ("pipelined", "bool", "The request was sent before the response before it was complete"),
-        ("answered", "u32", "Requests answered on the flow before"),
-        ("unanswered", "u32", "Requests not answered"),
-        ("idle", "duration?", "Last byte of the response before it to the request"),
-        ("body_bytes", "u64?", "Body of the response that came"),
+        ("by_client", "bool", "True if the client caused the end"),
+        ("request_acknowledged", "bool", "The server had acknowledged the request before its close"),
+        ("pipelined", "bool", "The request preceded the end of the previous response"),
+        ("answered", "u32", "Earlier answered requests on the flow"),
+        ("unanswered", "u32", "Unanswered requests"),
+        ("idle", "duration?", "Last byte of the previous response to the request"),
+        ("body_bytes", "u64?", "Received body of the response"),
         ("announced_bytes", "u64?", "Body that Content-Length announced"),
     ),
 )
 
 _FLAWS: Final = Table(
     "flaws",
-    "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP and TLS flows, and"
-    " truncated payload of all flows, for then HTTP may not have been recognized.",
+    "One row per flow and flaw of its capture: of HTTP and TLS flows, and truncated payload of all flows,"
+    " because HTTP may then be unrecognized.",
     columns(
         ("flow", "u32", "Flow number"),
-        ("flaw", "enum:FLAWS", "What is wrong with the capture of the flow"),
+        ("flaw", "enum:FLAWS", "Flaw of the flow's capture"),
         ("has_messages", "bool", "HTTP/1.x or TLS was found on the flow"),
         ("server_port", "u16", "Port of the server"),
         (
             "direction",
             "enum:DIRECTIONS?",
-            "The only one captured, or the one whose ACKs are missing or a middlebox's",
+            "The only captured direction, or the one whose ACKs are missing or come from a middlebox",
         ),
-        ("frame", "u64?", "Frame at which it shows first"),
-        ("count", "u64", "How many holes, truncated segments, or packets larger than a segment; else 0"),
+        ("frame", "u64?", "First frame that shows the flaw"),
+        ("count", "u64", "Number of holes, truncated segments, or packets larger than a segment; else 0"),
         ("bytes", "u64", "Bytes missing, bytes cut off, or the largest payload of a packet; else 0"),
     ),
 )
 
 _SEGMENTATION: Final = Table(
     "segmentation",
-    "One row a message that was cut into segments in a notable way: with short ones before its last (a"
-    " response with two), a request with a pause inside, a response whose short end came 190 ms or more after"
-    " its full segments.",
+    "One row per message with a notable segmentation: short segments before the last one (in a response two),"
+    " a request with a pause inside, or a response whose short end came at least 190 ms after its full"
+    " segments.",
     columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction of the message"),
-        ("direction", "enum:DIRECTIONS", "Whether it is the client's request or the server's response"),
-        ("first_frame", "u64", "Segment it starts in"),
+        ("direction", "enum:DIRECTIONS", "Direction: the client's request or the server's response"),
+        ("first_frame", "u64", "Segment of its start"),
         ("first_time", "time", "Its time"),
-        ("message_bytes", "u64", "The message as sent"),
-        ("head_bytes", "u64", "Its start line and fields"),
-        ("segments", "u32", "Segments of it, those merged by offload counted one by one"),
-        ("unfilled_segments", "u32", "Of these, short ones before the last"),
+        ("message_bytes", "u64", "Bytes of the message as sent"),
+        ("head_bytes", "u64", "Bytes of its start line and fields"),
+        ("segments", "u32", "Segments of the message, with merged ones counted separately"),
+        ("unfilled_segments", "u32", "Short segments before the last one"),
         ("segment_bytes", "u32", "Payload of a full segment on this flow"),
-        ("full_segments_by_end", "u32", "Full segments that its sender had sent on this flow by its end"),
-        ("opening_bytes", "u32", "Its part of the segment it starts in"),
-        ("pause", "duration?", "Longest time between two of its segments, if 1 ms and nothing was sent again"),
-        ("pause_start", "time?", "When it began"),
-        ("pause_previous_frame", "u64?", "Segment before it"),
-        ("pause_released_frame", "u64?", "Segment after it"),
-        ("pause_released_bytes", "u32?", "Payload of that"),
-        ("pause_offset", "u64?", "Where in the message that starts"),
-        ("pause_segments_before", "u32?", "Segments of the message before it"),
+        ("full_segments_by_end", "u32", "Full segments of its sender on this flow up to its end"),
+        ("opening_bytes", "u32", "Payload of the message in its first segment"),
+        (
+            "pause",
+            "duration?",
+            "Longest time between two of its segments, if at least 1 ms and without a retransmission",
+        ),
+        ("pause_start", "time?", "Start of that pause"),
+        ("pause_previous_frame", "u64?", "Segment before the pause"),
+        ("pause_released_frame", "u64?", "Segment after the pause"),
+        ("pause_released_bytes", "u32?", "Payload of that segment"),
+        ("pause_offset", "u64?", "Offset of that segment in the message"),
+        ("pause_segments_before", "u32?", "Segments of the message before the pause"),
         (
             "pause_since_ack",
             "duration?",
-            (
-                "ACK of all that had been sent to the segment after it, less the path; null if something was"
-                " outstanding"
-            ),
+            ("Time from the ACK of all sent data to that segment, less the path; null with bytes in flight"),
         ),
     ),
 )

@@ -10,31 +10,31 @@ __all__ = ["TABLES"]
 
 _LINKS: Final = Table(
     "links",
-    "One row a link of a captured HTML document that a browser follows by itself: images, scripts, style"
-    " sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none.",
+    "One row per link of a captured HTML document that a browser follows automatically: images, scripts, style"
+    " sheets, icons, frames, media. Documents with another coding than gzip or deflate have no rows.",
     columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction whose response is the document"),
-        ("frame", "u64", "Frame with which the link's tag was there whole"),
-        ("time", "time", "Its time: from then on the client could ask for what it names"),
-        ("url", "str", "The link as it stands in the document"),
+        ("frame", "u64", "Frame that completed the link's tag"),
+        ("time", "time", "Time of that frame: the client could then request the target"),
+        ("url", "str", "The link as written in the document"),
         ("base", "str?", "URL of the document's base element, against which the link is resolved"),
     ),
 )
 
 _PROFILES: Final = Table(
     "profiles",
-    "One row per flow and direction in which a message was captured: what was learnt of its sender and its path;"
-    " null where the capture does not show it.",
+    "One row per flow and direction with a captured message: the inferred properties of its sender and its"
+    " path; null if the capture does not show them.",
     columns(
         ("flow", "u32*", "Flow number"),
         ("direction", "enum:DIRECTIONS*", "Whose data"),
         ("mss", "u32?", "Payload of a full segment"),
-        ("round_trip", "duration", "Least round trip of the whole path"),
-        ("round_trip_to_sender", "duration", "Least round trip from the capture to the sender"),
-        ("round_trip_to_receiver", "duration", "Least round trip from the capture to the receiver"),
-        ("link_rate", "u64?", "Rate of the slowest link, in bits per second"),
-        ("first_flight_bytes", "u64", "Sent before any of it was acknowledged"),
+        ("round_trip", "duration", "Minimum round trip of the whole path"),
+        ("round_trip_to_sender", "duration", "Minimum round trip from the capture to the sender"),
+        ("round_trip_to_receiver", "duration", "Minimum round trip from the capture to the receiver"),
+        ("link_rate", "u64?", "Rate of the bottleneck, in bits per second"),
+        ("first_flight_bytes", "u64", "Data sent before its first ACK"),
         ("first_flight_segments", "u32", "Its segments"),
         (
             "initial_window_bytes",
@@ -44,20 +44,20 @@ _PROFILES: Final = Table(
         ("initial_window_segments", "u32?", "Its segments"),
         ("initial_window_frame", "u64?", "ACK that ended it"),
         ("nagle", "enum:NAGLE_VARIANTS", "Nagle's algorithm of the sender"),
-        ("nagle_holds", "u32", "Segments that it held"),
-        ("largest_window_bytes", "u64", "Most bytes in flight since the last loss"),
+        ("nagle_holds", "u32", "Segments that Nagle's algorithm held"),
+        ("largest_window_bytes", "u64", "Maximum bytes in flight since the last loss"),
         ("largest_window_segments", "u32", "Their segments"),
-        ("receive_window_min", "u64?", "Least window that the receiver offered"),
-        ("receive_window_max", "u64?", "Largest window that it offered"),
+        ("receive_window_min", "u64?", "Minimum window that the receiver offered"),
+        ("receive_window_max", "u64?", "Maximum window that the receiver offered"),
         ("acks", "u32", "ACKs of new data"),
         ("stretch_acks", "u32", "Of these, ACKs of more than two full segments (RFC 2525, section 2.13)"),
         ("delayed_acks", "u32", "ACKs that the receiver delayed (RFC 1122, section 4.2.3.2)"),
-        ("ack_delay", "duration?", "Longest delay of them"),
+        ("ack_delay", "duration?", "Longest of these delays"),
         ("ack_delay_frame", "u64?", "ACK with that delay"),
-        ("restarts", "u32", "Idle periods that threw the congestion window away (RFC 5681, section 4.1)"),
-        ("kept_windows", "u32", "Idle periods after which as much was sent at once as before"),
-        ("send_buffer_bytes", "u64?", "Bytes in flight at stops that were constant without a loss"),
-        ("retransmissions", "u32", "Segments sent again"),
+        ("restarts", "u32", "Idle periods with a slow-start restart (RFC 5681, section 4.1)"),
+        ("kept_windows", "u32", "Idle periods without a slow-start restart"),
+        ("send_buffer_bytes", "u64?", "Constant bytes in flight at the sender's stops, without a loss"),
+        ("retransmissions", "u32", "Retransmitted segments"),
         ("segment_max", "u32", "Largest payload of a segment"),
         ("acked_segment_max", "u32", "Largest payload of a segment that was acknowledged"),
     ),
@@ -65,9 +65,9 @@ _PROFILES: Final = Table(
 
 _BODIES: Final = Table(
     "bodies",
-    "One row a whole 200 response to GET whose body is over a segment, if there is something to judge: the"
-    " client had fetched the URL or the same body before, or it is text that was sent uncompressed."
-    " A row tells all that is judged, for its transaction may have left with an earlier batch.",
+    "One row per complete 200 response to GET with a body over one segment that needs a judgement: the client"
+    " had fetched the URL or the same body before, or the body is uncompressed text. A row has all judged"
+    " properties, because its transaction may be in an earlier batch.",
     columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction number on the flow"),
@@ -78,7 +78,7 @@ _BODIES: Final = Table(
         ("response_last_frame", "u64", "Frame that completed the response"),
         ("request_time", "time", "Time of the request's first byte"),
         ("response_first_time", "time", "Time of the response's first byte"),
-        ("response_last_time", "time", "Time the response was complete"),
+        ("response_last_time", "time", "Time of the response's end"),
         ("response_header_bytes", "u64", "Start line and fields of the response"),
         ("body_bytes", "u64", "Body of the response, framing removed, not decoded"),
         ("content_type", "str?", "Content-Type of the response"),
@@ -91,26 +91,26 @@ _BODIES: Final = Table(
         (
             "transfer",
             "duration",
-            "First to last byte of the response; of a pause over 30 ms no more than one and a half round trips",
+            "First to last byte of the response; a pause over 30 ms counts for at most one and a half round trips",
         ),
-        ("gzip_bytes", "u64?", "What gzip -6 makes of a body that was sent as it is, if it is text"),
-        ("zstd_bytes", "u64?", "What zstd -3 makes of it"),
+        ("gzip_bytes", "u64?", "Size after gzip -6 of a text body that was sent uncompressed"),
+        ("zstd_bytes", "u64?", "Size after zstd -3"),
         (
             "previous_flow",
             "u32?",
-            "Flow of a 200 with the same URL and Content-Encoding that the client had by then",
+            "Flow of an earlier 200 with the same URL and Content-Encoding",
         ),
         ("previous_transaction", "u32?", "Its transaction"),
         (
             "previous_frame",
             "u64?",
-            "Frame that completed it: the latest such, or on parallel connections a late one",
+            "Frame that completed that response: the latest one, or on parallel connections a late one",
         ),
-        ("previous_time", "time?", "Time it was complete"),
-        ("previous_has_validator", "bool?", "It had an ETag or Last-Modified"),
-        ("previous_no_store", "bool?", "Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5)"),
+        ("previous_time", "time?", "Time of that frame"),
+        ("previous_has_validator", "bool?", "That response had an ETag or Last-Modified"),
+        ("previous_no_store", "bool?", "Its Cache-Control forbade storage (RFC 9111, section 5.2.2.5)"),
         ("is_unchanged", "bool?", "Its body was the same"),
-        ("delta_bytes", "u64?", "What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842)"),
+        ("delta_bytes", "u64?", "Size after zstd -3 of this decoded body with that one as prefix (RFC 9842)"),
         ("twin_flow", "u32?", "Flow of the client's first 200 with the same body, if it had another URL"),
         ("twin_transaction", "u32?", "Its transaction"),
         ("twin_frame", "u64?", "Frame that completed it"),
@@ -120,21 +120,21 @@ _BODIES: Final = Table(
 
 _REDIRECTS: Final = Table(
     "redirects",
-    "One row a redirect (RFC 9110, section 15.4) that the client followed at once: its next GET or HEAD of"
-    " the URL in Location.",
+    "One row per redirect (RFC 9110, section 15.4) that the client followed at once with a GET or HEAD of the"
+    " URL in Location.",
     columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction of the redirect"),
         ("client", "str", "Address of the client"),
-        ("method", "str", "Method of the request that was redirected"),
+        ("method", "str", "Method of the redirected request"),
         ("status", "u16", "Status code of the redirect"),
-        ("host", "str", "Host of the URL that was redirected, else the address of the server"),
+        ("host", "str", "Host of the redirected URL, else the address of the server"),
         ("target", "str", "Path and query of that URL"),
         ("request_frame", "u64", "Frame of the request's first byte"),
         ("opened_time", "time?", "Start of the connection, if this is the first transaction on it"),
         ("request_time", "time", "Time of the request's first byte"),
-        ("response_last_time", "time", "Time the redirect was complete"),
-        ("first_flow", "u32", "Flow of the redirect that the chain began with"),
+        ("response_last_time", "time", "Time of the redirect's end"),
+        ("first_flow", "u32", "Flow of the first redirect of the chain"),
         ("first_transaction", "u32", "Its transaction"),
         ("next_flow", "u32", "Flow of the request that followed"),
         ("next_transaction", "u32", "Its transaction"),
@@ -148,7 +148,7 @@ _REDIRECTS: Final = Table(
 
 _EXPECTATIONS: Final = Table(
     "expectations",
-    "One row a request with Expect: 100-continue whose body came a while after its head.",
+    "One row per request with Expect: 100-continue whose body came after a pause behind its head.",
     columns(
         ("flow", "u32", "Flow number"),
         ("transaction", "u32", "Transaction number on the flow"),
@@ -165,7 +165,7 @@ _EXPECTATIONS: Final = Table(
         ("continue_frame", "u64?", "Frame of the 100 response's first byte"),
         ("continue_time", "time?", "Its time"),
         ("final_time", "time?", "Time of the final response's first byte"),
-        ("end_time", "time?", "Time the final response was complete"),
+        ("end_time", "time?", "Time of the final response's end"),
         ("rtt", "duration?", "Round trip of the whole path"),
         ("server_path_rtt", "duration?", "As in flows"),
     ),

@@ -10,7 +10,7 @@ __all__ = ["TABLES"]
 
 _PACKETS: Final = Table(
     "packets",
-    "One row a record of the capture: the facts, as they stand in the headers.",
+    "One row per record of the capture: the facts in the headers.",
     columns(
         ("frame", "u64", "Frame number as Wireshark counts, from 1"),
         ("time", "time", "Capture time"),
@@ -41,20 +41,19 @@ _PACKETS: Final = Table(
         ("sack_edges_raw", "list_u32", "Left and right edges of the SACK blocks, as sent"),
         ("timestamp_value", "u32?", "TSval of the timestamps option"),
         ("timestamp_echo", "u32?", "TSecr of the timestamps option"),
-        ("fast_open_cookie_bytes", "u8?", "Length of the TCP fast open cookie; 0: one is asked for"),
+        ("fast_open_cookie_bytes", "u8?", "Length of the TCP fast open cookie; 0: a cookie request"),
         ("payload_offset", "u32?", "Offset of the TCP payload in the frame; 0 if reassembled"),
-        ("payload_bytes", "u32?", "TCP payload length as the IP header declares it"),
-        ("payload_captured_bytes", "u32?", "TCP payload bytes that were captured"),
+        ("payload_bytes", "u32?", "TCP payload length according to the IP header"),
+        ("payload_captured_bytes", "u32?", "Captured TCP payload bytes"),
     ),
     on_request=True,
 )
 
 _SEGMENTS: Final = Table(
     "segments",
-    "One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's"
-    " TCP analysis, by its rules. The counts of the flows table are our own judgement: what fills a hole"
-    " that was seen open is reordered, whichever number it ends on, and only where data is outstanding is"
-    " an ACK a duplicate.",
+    "One row per TCP segment, with its role on the flow: the flags, counts and times of Wireshark's TCP"
+    " analysis, by its rules. The counts of the flows table follow our own rules: a segment that fills an"
+    " open hole is reordered, at any sequence number, and a duplicate ACK needs bytes in flight.",
     columns(
         ("frame", "u64", "Frame number"),
         ("flow", "u32", "Flow number"),
@@ -67,30 +66,30 @@ _SEGMENTS: Final = Table(
         ("window_bytes", "u32", "Receive window, scaled; as sent on a SYN and where its own scale is not known"),
         ("is_retransmission", "bool", "Goes back behind the highest number sent: sent again, in any way"),
         ("is_fast_retransmission", "bool", "Sent again within 20 ms of two or more duplicate ACKs for it"),
-        ("is_spurious_retransmission", "bool", "Sent again although it had been acknowledged"),
-        ("is_out_of_order", "bool", "Goes back, but so soon that it was overtaken, not sent again"),
+        ("is_spurious_retransmission", "bool", "Retransmitted although acknowledged"),
+        ("is_out_of_order", "bool", "Earlier sequence number, but too soon for a retransmission: reordered"),
         ("is_lost_segment", "bool", "The segment before it was not captured: a hole in the numbers"),
-        ("is_ack_of_lost_segment", "bool", "Acknowledges what was not captured"),
+        ("is_ack_of_lost_segment", "bool", "Acknowledges uncaptured data"),
         ("is_keep_alive", "bool", "Keep-alive probe (RFC 9293, section 3.8.4)"),
         ("is_keep_alive_ack", "bool", "Answers a keep-alive probe"),
         ("is_zero_window", "bool", "Announces a receive window of zero"),
         ("is_zero_window_probe", "bool", "One byte sent into a window of zero"),
         ("is_zero_window_probe_ack", "bool", "Answers a zero window probe: the window is zero still"),
         ("is_window_update", "bool", "Pure ACK that only changes the window"),
-        ("is_window_full", "bool", "Goes to the last byte of the window announced"),
+        ("is_window_full", "bool", "Ends at the last byte of the announced window"),
         ("is_reused_ports", "bool", "SYN on ports that an earlier connection in the capture had"),
-        ("duplicate_ack_count", "u32", "Which repeat of an ACK in a row this is; 0: none"),
-        ("duplicate_ack_frame", "u64?", "Frame of the ACK that it repeats"),
-        ("rto", "duration?", "Time since what it sends again was sent, if neither fast nor spurious"),
-        ("rto_frame", "u64?", "Frame that time is counted from"),
+        ("duplicate_ack_count", "u32", "Number of the repeat of an ACK in a row; 0: none"),
+        ("duplicate_ack_frame", "u64?", "Frame of the repeated ACK"),
+        ("rto", "duration?", "Time since the first transmission, if neither fast nor spurious"),
+        ("rto_frame", "u64?", "Frame of that first transmission"),
         ("gap_before_bytes", "u32", "Bytes missing before it: never captured, or lost on the path"),
         ("flight_bytes", "u32?", "Bytes of its direction in flight after it, less those in SACK blocks"),
-        ("push_bytes", "u32?", "Payload since the last PSH, its own included"),
+        ("push_bytes", "u32?", "Payload since the last PSH, including its own"),
         ("acks_frame", "u64?", "Frame of the segment that its ACK number ends on"),
         ("ack_rtt", "duration?", "Time from that frame to this one; Karn's rule is not observed"),
-        ("acked_by_frame", "u64?~", "Frame that first acknowledged all of it"),
+        ("acked_by_frame", "u64?~", "First frame that acknowledged the whole segment"),
         ("rtt", "duration?~", "Round trip from this segment to that ACK, by Karn's rule"),
-        ("wire_segments", "u32", "Segments it was on the wire: over 1 for offload super-segments"),
+        ("wire_segments", "u32", "Segments on the wire: above 1 for offload super-segments"),
         (
             "sack_edges",
             "list_u64",

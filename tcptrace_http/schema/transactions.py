@@ -10,19 +10,19 @@ __all__ = ["TABLES"]
 
 _TRANSACTIONS: Final = Table(
     "transactions",
-    "One row per HTTP request and its response, or per exchange of application data in TLS; a half is null"
-    " where it was not captured.",
+    "One row per HTTP request and its response, or per exchange of application data in TLS; an uncaptured"
+    " half is null.",
     columns(
         ("flow", "u32*", "Flow number"),
         ("index", "u32*", "Number on the flow, from 0"),
         ("method", "str?*", "Request method"),
         ("target", "str?*", "Request target (RFC 9112, section 3.2)"),
         ("host", "str?*", "Host field"),
-        ("referer", "str?", "Referer field of the request: the URL at which its target was found"),
+        ("referer", "str?", "Referer field of the request: the URL that named the target"),
         (
             "protocol",
             "enum:PROTOCOLS*",
-            "What it is an exchange of; method, target, status and sizes of heads need http",
+            "Protocol of the exchange; method, target, status and head sizes need http",
         ),
         ("version", "enum:HTTP_VERSIONS?", "Version of the request, else of the response"),
         ("status", "u16?*", "Status code of the final response"),
@@ -31,25 +31,25 @@ _TRANSACTIONS: Final = Table(
         ("response_first_frame", "u64?*", "Frame of the response's first byte"),
         ("response_last_frame", "u64?*", "Frame that completed the response"),
         ("request_time", "time?*", "Time of the request's first byte"),
-        ("request_last_time", "time?", "Time the request was complete"),
+        ("request_last_time", "time?", "Time of the request's end"),
         ("response_first_time", "time?*", "Time of the response's first byte"),
-        ("response_last_time", "time?*", "Time the response was complete"),
+        ("response_last_time", "time?*", "Time of the response's end"),
         ("last_ack_frame", "u64?", "Frame of the client's ACK for the end of the response"),
         ("last_ack_time", "time?", "Time of that ACK"),
         (
             "start_time",
             "time*",
-            "Start: the SYN for what opened the connection, else the request's first byte, else the response's",
+            "Start: the SYN if it opened the connection, else the request's first byte, else the response's",
         ),
         (
             "end_time",
             "time*",
             (
-                "End: the response's last byte at the client; of an unfinished transaction, the end of its"
+                "End: the response's last byte at the client; for an incomplete transaction, the end of its"
                 " connection or of the capture"
             ),
         ),
-        ("acked_after", "duration?", "From the end to the client's ACK of the response: in no wait"),
+        ("acked_after", "duration?", "From the end to the client's ACK of the response; part of no wait"),
         ("request_header_bytes", "u64?", "Start line and fields of the request"),
         ("request_body_bytes", "u64?", "Body of the request, framing removed; of tls all application data"),
         ("response_header_bytes", "u64?*", "Start line and fields of the response"),
@@ -64,7 +64,7 @@ _TRANSACTIONS: Final = Table(
             "Start line and fields of the response as sent, records of TLS included; of tls the first record",
         ),
         ("response_wire_bytes", "u64?", "The whole response as sent, framing and records of TLS included"),
-        ("response_framing", "enum:FRAMINGS?", "How the end of the response was found"),
+        ("response_framing", "enum:FRAMINGS?", "Method that found the end of the response"),
         ("content_type", "str?", "Content-Type of the response"),
         ("content_encoding", "str?", "Content-Encoding of the response"),
         ("server_software", "str?", "Server field of the response"),
@@ -91,27 +91,27 @@ _TRANSACTIONS: Final = Table(
         (
             "first_record_time",
             "time?",
-            "Under TLS: when the first record of the response was complete, so that its bytes could be used",
+            "Under TLS: time of the end of the response's first record, when its bytes became usable",
         ),
         ("first_record_bytes", "u32?", "That record on the wire"),
         (
             "is_group",
             "bool",
-            "Of tls: the client sent while the response was on its way, or it is HTTP/2. Times are of the group",
+            "Of tls: the client sent during the response, or the protocol is HTTP/2. Times belong to the group",
         ),
         ("reused_connection", "bool", "An earlier transaction ran on the flow"),
-        ("pipelined", "bool", "Sent before the response before it was complete"),
+        ("pipelined", "bool", "Sent before the end of the previous response"),
         ("missing_bytes", "u64", "Bytes of both messages that were not captured"),
         ("stream", "u32?*", "Of h2: number of the stream (RFC 9113, section 5.1.1)"),
-        ("is_pushed", "bool", "Of h2: the server promised it, and nobody had asked (PUSH_PROMISE)"),
-        ("urgency", "u8?", "Of h2: urgency that the client gave it last, 0 (first) to 7 (RFC 9218, section 4.1)"),
+        ("is_pushed", "bool", "Of h2: pushed by the server without a request (PUSH_PROMISE)"),
+        ("urgency", "u8?", "Of h2: last urgency from the client, 0 (first) to 7 (RFC 9218, section 4.1)"),
         ("has_trailers", "bool", "Of h2: fields came behind the body of the response"),
-        ("reset_by", "enum:DIRECTIONS?", "Of h2: who gave the stream up (RST_STREAM)"),
+        ("reset_by", "enum:DIRECTIONS?", "Of h2: side that reset the stream (RST_STREAM)"),
         ("reset_code", "u32?", "Of h2: the error code of that (RFC 9113, section 7)"),
         ("grpc_status", "u16?*", "Of gRPC: grpc-status of the response, 0 for OK"),
         ("grpc_request_messages", "u32?", "Of gRPC: messages of the client"),
         ("grpc_response_messages", "u32?", "Of gRPC: messages of the server"),
-        ("complete", "bool*", "Both messages were framed to their end"),
+        ("complete", "bool*", "Both messages are complete"),
     ),
 )
 

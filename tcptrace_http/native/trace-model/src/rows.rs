@@ -9,71 +9,71 @@ use crate::table::{
 
 words! { AnomalyKind {
     CaptureCutShort = "capture_cut_short", "The file ends inside a record or block.";
-    MalformedBlock = "malformed_block", "A block or record is not as the format says; it was skipped.";
+    MalformedBlock = "malformed_block", "A block or record violates the format; it was skipped.";
     TruncatedPacket = "truncated_packet", "A packet was captured only in part, inside a header or payload.";
     InconsistentLength = "inconsistent_length", "A header's length fields contradict each other or the packet.";
-    TimeBackwards = "time_backwards", "A timestamp is before the one of the packet before it.";
+    TimeBackwards = "time_backwards", "A timestamp precedes the previous packet's timestamp.";
     AbsurdTime = "absurd_time", "A timestamp cannot be represented (before 1677 or after 2262); it was clamped.";
-    UnsupportedLinkType = "unsupported_link_type", "A link type of which no decoder is known, in a file that has others.";
-    UnknownProtocol = "unknown_protocol", "Packets of a protocol that is not looked into: no TCP is found in them.";
+    UnsupportedLinkType = "unsupported_link_type", "A link type without a decoder, in a file that has others.";
+    UnknownProtocol = "unknown_protocol", "Packets of an unsupported protocol: no TCP is found in them.";
     IncompleteFragments = "incomplete_fragments", "IP fragments that never completed a datagram.";
-    TooDeeplyNested = "too_deeply_nested", "More nested tunnels or headers than any real packet has.";
+    TooDeeplyNested = "too_deeply_nested", "More nested tunnels or headers than in any real packet.";
     MalformedTcpOption = "malformed_tcp_option", "A TCP option whose length runs over the header.";
-    MidStreamStart = "mid_stream_start", "The flow was joined after its handshake.";
+    MidStreamStart = "mid_stream_start", "The capture of the flow began after its handshake.";
     CaptureGap = "capture_gap", "Bytes that were acknowledged but never captured.";
     OverlappingDataDiffers = "overlapping_data_differs", "A retransmission or overlap whose bytes differ from the first copy.";
-    MissingData = "missing_data", "Bytes of an HTTP message are missing; its framing told where it ends.";
-    MalformedHttp = "malformed_http", "Bytes at which an HTTP message was expected are none, or one that breaks the grammar.";
-    MalformedHttp2 = "malformed_http2", "Bytes at which a frame of HTTP/2 was expected are none, or one that breaks RFC 9113.";
+    MissingData = "missing_data", "Bytes of an HTTP message are missing; its framing gives its end.";
+    MalformedHttp = "malformed_http", "Bytes in place of an HTTP message are not one, or violate the grammar.";
+    MalformedHttp2 = "malformed_http2", "Bytes in place of an HTTP/2 frame are not one, or violate RFC 9113.";
     BrokenHpack = "broken_hpack", "Header blocks of HTTP/2 were lost: fields that refer to them are unknown (RFC 7541).";
-    MalformedTls = "malformed_tls", "Bytes at which a TLS record was expected are none.";
-    MalformedKeyLog = "malformed_key_log", "Lines of a TLS key log are none (RFC 9850).";
-    UndecryptedTls = "undecrypted_tls", "Secrets of the connection do not open its records, or come behind them.";
+    MalformedTls = "malformed_tls", "Bytes in place of a TLS record are not one.";
+    MalformedKeyLog = "malformed_key_log", "Invalid lines of a TLS key log (RFC 9850).";
+    UndecryptedTls = "undecrypted_tls", "Secrets of the connection do not decrypt its records, or come behind them.";
     AmbiguousFraming = "ambiguous_framing", "Lengths of an HTTP message that contradict (RFC 9112, section 6.3).";
-    DuplicatePackets = "duplicate_packets", "Packets were captured more than once; only the first sighting of each is analysed.";
+    DuplicatePackets = "duplicate_packets", "Packets were captured more than once; only the first copy of each is analysed.";
     LimitReached = "limit_reached", "A limit that protects memory was reached; the detail says what was dropped.";
 } }
 
 words! { Cause {
     SetupHandshake = "setup.handshake", "The three-way handshake: SYN to the client's ACK (RFC 9293, section 3.5).";
     SetupTlsHandshake = "setup.tls_handshake", "The TLS handshake: until the client could send application data (RFC 8446, section 2).";
-    SetupH2Settings = "setup.h2_settings", "The client of HTTP/2 waited for the server's SETTINGS before it asked (RFC 9113, 3.4).";
+    SetupH2Settings = "setup.h2_settings", "The client of HTTP/2 waited for SETTINGS before its first request (RFC 9113, 3.4).";
     SetupSynRetransmission = "setup.syn_retransmission", "A SYN or SYN-ACK was lost or not answered, and its timer ran (RFC 6298, 5).";
-    SetupUnanswered = "setup.unanswered", "A SYN or SYN-ACK that nobody answered until the end (RFC 9293, section 3.10.7).";
-    RequestSend = "request.send", "First to last byte of the request on its way: the client was sending.";
-    ServerThink = "server.think", "The request was there, the path's round trip is taken off: the server worked on it.";
-    ServerDataUnavailable = "server.data_unavailable", "Inside a response the server sent nothing although windows and ACKs let it: the application had no data ready.";
-    ServerUpstream = "server.upstream", "The server is a proxy, and the response of its own upstream server was not there yet.";
-    ClientThink = "client.think", "The connection was the client's to use, and it did not: before or within a request.";
+    SetupUnanswered = "setup.unanswered", "A SYN or SYN-ACK without an answer until the end (RFC 9293, section 3.10.7).";
+    RequestSend = "request.send", "First to last byte of the request: the client was sending.";
+    ServerThink = "server.think", "Server time after the request's arrival, less the path's round trip.";
+    ServerDataUnavailable = "server.data_unavailable", "Inside a response the server sent nothing although windows and ACKs allowed it: the application had no data ready.";
+    ServerUpstream = "server.upstream", "The server is a proxy, and the response of its upstream server had not arrived.";
+    ClientThink = "client.think", "The client did not use the free connection: before or within a request.";
     ClientNotReading = "client.not_reading", "The client's receive buffer was full or nearly so: its application did not read.";
     ClientHeadOfLine = "client.head_of_line", "A pipelined request waited behind the response to an earlier one.";
-    SendLimitedSlowStart = "send_limited.slow_start", "The congestion window was used up while it still grew (RFC 5681, section 3.1).";
-    SendLimitedCwnd = "send_limited.cwnd", "The congestion window was used up after slow start (RFC 4898, SndLimTransCwnd).";
-    SendLimitedReceiveWindow = "send_limited.receive_window", "The window that the receiver offered was used up (RFC 4898, SndLimTransRwin).";
+    SendLimitedSlowStart = "send_limited.slow_start", "The congestion window was full while it still grew (RFC 5681, section 3.1).";
+    SendLimitedCwnd = "send_limited.cwnd", "The congestion window was full after slow start (RFC 4898, SndLimTransCwnd).";
+    SendLimitedReceiveWindow = "send_limited.receive_window", "The offered receive window was full (RFC 4898, SndLimTransRwin).";
     SendLimitedZeroWindow = "send_limited.zero_window", "The receiver offered no window at all (RFC 9293, section 3.8.6).";
-    SendLimitedSendBuffer = "send_limited.send_buffer", "Flights of one size without loss, below the receive window: the sender kept no more in flight (RFC 4898, SndLimTransSnd).";
+    SendLimitedSendBuffer = "send_limited.send_buffer", "Flights of equal size without loss, below the receive window: the sender's buffer was full (RFC 4898, SndLimTransSnd).";
     SendLimitedH2StreamWindow = "send_limited.h2_stream_window", "The flow-control window of the stream was used up (RFC 9113, section 5.2).";
     SendLimitedH2ConnectionWindow = "send_limited.h2_connection_window", "The flow-control window that all streams of the connection share was used up (RFC 9113, section 5.2).";
-    SendLimitedH2WindowUpdate = "send_limited.h2_window_update", "A flow-control window was used up and all of it was there, but the receiver gave no more: its application had not read, or its WINDOW_UPDATE came late (RFC 9113, section 6.9).";
+    SendLimitedH2WindowUpdate = "send_limited.h2_window_update", "The receiver had received a whole flow-control window and sent no WINDOW_UPDATE: its application had not read, or its update came late (RFC 9113, section 6.9).";
     SendLimitedMultiplexedBehind = "send_limited.multiplexed_behind", "Bytes of other streams of the connection were sent meanwhile (RFC 9113, section 5).";
-    SendLimitedBottleneck = "send_limited.bottleneck", "Data came in the pace of the path's slowest link, or of its sender.";
+    SendLimitedBottleneck = "send_limited.bottleneck", "Data came at the pace of the path's bottleneck, or of its sender.";
     StallNagleDelayedAck = "stall.nagle_delayed_ack", "Data was ready but held by the sender (Nagle's algorithm or a window of one short and one full segment) until the receiver's delayed ACK came (RFC 896; RFC 1122, 4.2.3.2).";
     StallNagleHold = "stall.nagle_hold", "Data was ready but held by Nagle's algorithm for one ordinary round trip: the ACK that released it was not delayed (RFC 896).";
     StallDelayedAckFirstSegment = "stall.delayed_ack_first_segment", "A window of one segment waited for the delayed ACK of its only segment (RFC 1122, 4.2.3.2; RFC 6928).";
-    StallCorkTimeout = "stall.cork_timeout", "Data was held by TCP_CORK or MSG_MORE until its timer of 200 ms ran out (tcp(7)).";
+    StallCorkTimeout = "stall.cork_timeout", "Data was held by TCP_CORK or MSG_MORE until its timer of 200 ms expired (tcp(7)).";
     StallSlowStartRestart = "stall.slow_start_restart", "Round trips spent opening the congestion window again after an idle period (RFC 5681, section 4.1).";
-    StallRetransmissionTimeout = "stall.retransmission_timeout", "Lost data was sent again when the retransmission timer ran out (RFC 6298).";
-    StallTailLoss = "stall.tail_loss", "The last data of a flight was lost: nothing behind it told of that, so a timer had to (RFC 8985, 7).";
-    StallFastRecovery = "stall.fast_recovery", "Lost data was sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675).";
-    StallPersist = "stall.persist", "The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1).";
-    NetworkPropagation = "network.propagation", "The least round trip of the path, where nothing else was going on.";
-    NetworkQueueing = "network.queueing", "Round trip over the least of the path: packets stood in a queue.";
-    NetworkReordering = "network.reordering", "Data came late because it was overtaken on the path.";
+    StallRetransmissionTimeout = "stall.retransmission_timeout", "Lost data was retransmitted when the retransmission timer expired (RFC 6298).";
+    StallTailLoss = "stall.tail_loss", "The last data of a flight was lost: no later data revealed the loss, so a timer expired (RFC 8985, 7).";
+    StallFastRecovery = "stall.fast_recovery", "Lost data was retransmitted after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675).";
+    StallPersist = "stall.persist", "A window update was lost; the sender's next probe found the window open (RFC 9293, 3.8.6.1).";
+    NetworkPropagation = "network.propagation", "The minimum round trip of the path, without another cause.";
+    NetworkQueueing = "network.queueing", "Round trip over the path's minimum: packets waited in a queue.";
+    NetworkReordering = "network.reordering", "Data came late because of reordering on the path.";
     UnfinishedUnanswered = "unfinished.unanswered", "The server acknowledged the request and sent no response until the end.";
-    UnfinishedUndelivered = "unfinished.undelivered", "Data was sent again and again and never acknowledged, until the end: a black hole (RFC 2923, section 2.1).";
+    UnfinishedUndelivered = "unfinished.undelivered", "Data was retransmitted and never acknowledged, until the end: a black hole (RFC 2923, section 2.1).";
     UnfinishedStopped = "unfinished.stopped", "A message stopped before its end, and its sender sent nothing more until the end.";
-    Unexplained = "unexplained", "Time that the rules give no cause: please report it.";
-    Unobserved = "unobserved", "Time about which this capture can show nothing: a direction, the path or bytes are missing.";
+    Unexplained = "unexplained", "Time without a cause by the rules: please report it.";
+    Unobserved = "unobserved", "Time that this capture cannot explain: a direction, the path or bytes are missing.";
 } }
 
 words! { ClosedBy {
@@ -85,16 +85,16 @@ words! { ClosedBy {
 } }
 
 words! { Constraint {
-    Application = "application", "Its application had not written it.";
+    Application = "application", "The application had not written the data.";
     ReceiveWindow = "receive_window", "The window that its receiver offered (RFC 9293, 3.8.6).";
     CongestionWindow = "congestion_window", "The sender's congestion window (RFC 5681).";
     Nagle = "nagle", "Nagle's algorithm, for less than a full segment (RFC 896; RFC 9293, 3.7.4).";
     Cork = "cork", "A corked socket: less than a full segment waits 200 ms (TCP_CORK, MSG_MORE).";
-    SendBuffer = "send_buffer", "The sender's socket buffer, which holds what is not acknowledged.";
+    SendBuffer = "send_buffer", "The sender's socket buffer, which holds unacknowledged data.";
     H2StreamWindow = "h2_stream_window", "The flow-control window of its stream (RFC 9113, section 5.2).";
     H2ConnectionWindow = "h2_connection_window", "The flow-control window of all streams of the connection (RFC 9113, section 5.2).";
-    Link = "link", "The slowest link, or a pacer: one serialization behind the segment before.";
-    Loss = "loss", "The repair of a loss, or a segment that was overtaken.";
+    Link = "link", "The bottleneck, or a pacer: one serialization time behind the previous segment.";
+    Loss = "loss", "The repair of a loss, or a reordered segment.";
 } }
 
 words! { Direction {
@@ -104,7 +104,7 @@ words! { Direction {
 
 words! { Ending {
     Unconnected = "unconnected", "A SYN or SYN-ACK was sent again and never answered (RFC 6298, section 5.7).";
-    Refused = "refused", "The SYN was answered by a RST: nobody listens there, or a firewall says so (RFC 9293, 3.10.7.1).";
+    Refused = "refused", "The SYN was answered by a RST: no program listens, or a firewall rejects it (RFC 9293, 3.10.7.1).";
     Unanswered = "unanswered", "The server closed or reset the connection before it had answered all requests on it.";
     ResetInResponse = "reset_in_response", "An RST came before the response was complete.";
     TruncatedResponse = "truncated_response", "The server's FIN came before the end that the response had announced (RFC 9112, 8).";
@@ -112,11 +112,11 @@ words! { Ending {
 
 words! { Flaw {
     OneSidedCapture = "one_sided_capture", "Only one direction was captured, though it answers the other.";
-    MidStreamStart = "mid_stream_start", "The flow was joined after its handshake.";
+    MidStreamStart = "mid_stream_start", "The capture of the flow began after its handshake.";
     CaptureGap = "capture_gap", "Bytes that were acknowledged but never captured.";
     TruncatedPayload = "truncated_payload", "Payload was captured only in part.";
-    SegmentationOffload = "segmentation_offload", "Packets larger than a segment may be: merged or not yet cut by offload.";
-    NoPureAcks = "no_pure_acks", "ACKs without data were sent and none was captured.";
+    SegmentationOffload = "segmentation_offload", "Packets larger than a segment: merged or not yet cut by offload.";
+    NoPureAcks = "no_pure_acks", "Pure ACKs were sent but not captured.";
     LocalAcks = "local_acks", "ACKs of the client's data come from a middlebox near the client, not from the server.";
 } }
 
@@ -142,18 +142,18 @@ words! { HttpVersion {
 } }
 
 words! { Membership {
-    Base = "base", "It is the first of the retrieval: the base document, or what stands for it.";
-    Redirect = "redirect", "A response of the retrieval sent the client on to it (Location).";
+    Base = "base", "First transaction of the retrieval: the base document, or its substitute.";
+    Redirect = "redirect", "A response of the retrieval redirected the client to it (Location).";
     Referer = "referer", "Its Referer is the URL of a document or style sheet of the retrieval.";
     Link = "link", "A document of the retrieval that the client had fetched before refers to it.";
-    Time = "time", "No response names it, but it came without a silence before it.";
+    Time = "time", "No response names it, but no silence precedes it.";
 } }
 
 words! { NagleVariant {
-    Unknown = "unknown", "The capture does not tell.";
+    Unknown = "unknown", "The capture does not show it.";
     Off = "off", "A short segment left while a short one was outstanding (TCP_NODELAY).";
     Minshall = "minshall", "A short segment waits for the ACK of the short one before it (Linux).";
-    Rfc896 = "rfc896", "A short segment waits until all is acknowledged (RFC 896).";
+    Rfc896 = "rfc896", "A short segment waits until all data is acknowledged (RFC 896).";
 } }
 
 words! { ObservationPoint {
@@ -165,34 +165,34 @@ words! { ObservationPoint {
 
 words! { Protocol {
     Http = "http", "HTTP/1.0 or HTTP/1.1 (RFC 9112), in clear or decrypted.";
-    Tls = "tls", "TLS 1.0 to 1.3 (RFC 8446); its records tell exchanges, and nothing of what is in them.";
+    Tls = "tls", "TLS 1.0 to 1.3 (RFC 8446); its records show exchanges, but not their content.";
     H2 = "h2", "HTTP/2 (RFC 9113), in clear or decrypted: a transaction is a stream.";
 } }
 
 words! { QueueMeasure {
     OneWay = "one_way", "The packets' times against their sender's timestamps (RFC 7323, RFC 6817).";
-    RoundTrip = "round_trip", "Round trips against the least of the path.";
+    RoundTrip = "round_trip", "Round trips against the path's minimum.";
 } }
 
 words! { RecoveryKind {
-    Unknown = "unknown", "Data was sent again, and nothing seen tells why.";
-    SynRetransmission = "syn_retransmission", "A SYN or SYN-ACK was sent again (RFC 6298, section 5).";
-    Timeout = "timeout", "Sent again by the retransmission timer, although ACKs had told of a hole (RFC 6298).";
-    FastRecovery = "fast_recovery", "Sent again after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675; RFC 8985, RACK).";
-    TailLossProbe = "tail_loss_probe", "Nothing behind the loss told of it; a probe did so after two round trips (RFC 8985, 7).";
-    TailLoss = "tail_loss", "Nothing behind the loss told of it; the retransmission timer had to run out (RFC 6298).";
-    Reordering = "reordering", "Not lost: overtaken on the path, and there later than what was sent behind it (RFC 4737).";
-    ZeroWindow = "zero_window", "The receiver offered no window, until it read again (RFC 9293, section 3.8.6).";
-    Persist = "persist", "The window was open again; the sender learnt it by its next probe (RFC 9293, 3.8.6.1).";
+    Unknown = "unknown", "Data was retransmitted without a visible reason.";
+    SynRetransmission = "syn_retransmission", "A SYN or SYN-ACK was retransmitted (RFC 6298, section 5).";
+    Timeout = "timeout", "Retransmitted by the timer, although ACKs had reported a hole (RFC 6298).";
+    FastRecovery = "fast_recovery", "Retransmitted after duplicate ACKs or SACKs (RFC 5681, 3.2; RFC 6675; RFC 8985, RACK).";
+    TailLossProbe = "tail_loss_probe", "No later data revealed the loss; a probe did so after two round trips (RFC 8985, 7).";
+    TailLoss = "tail_loss", "No later data revealed the loss; the retransmission timer expired (RFC 6298).";
+    Reordering = "reordering", "Not lost: reordered on the path, and received after later data (RFC 4737).";
+    ZeroWindow = "zero_window", "The receiver offered no window until its application read again (RFC 9293, section 3.8.6).";
+    Persist = "persist", "A window update was lost; the sender's next probe found the window open (RFC 9293, 3.8.6.1).";
 } }
 
 words! { SpuriousEvidence {
-    None = "none", "It is not known to be unnecessary.";
-    Acknowledged = "acknowledged", "It had been acknowledged when it was sent again.";
-    Dsack = "dsack", "The receiver reports that it got it twice (D-SACK, RFC 2883).";
-    Timestamps = "timestamps", "The ACK for it echoes a timestamp from before it was sent again (Eifel, RFC 3522).";
-    OriginalArrived = "original_arrived", "The original came by after its copy: it had been overtaken (by its IPv4 identification).";
-    EarlyAck = "early_ack", "The ACK for it came sooner than what was sent again can have reached the receiver.";
+    None = "none", "No evidence of a spurious retransmission.";
+    Acknowledged = "acknowledged", "The data had been acknowledged before its retransmission.";
+    Dsack = "dsack", "The receiver reports the data as received twice (D-SACK, RFC 2883).";
+    Timestamps = "timestamps", "The ACK echoes a timestamp from before the retransmission (Eifel, RFC 3522).";
+    OriginalArrived = "original_arrived", "The original came after its copy: reordering (by its IPv4 identification).";
+    EarlyAck = "early_ack", "The ACK came sooner than the retransmission can have reached the receiver.";
 } }
 
 words! { TlsContentType {
@@ -211,7 +211,7 @@ words! { TlsVersion {
     Tls13 = "TLS 1.3";
 } }
 
-table_on_request! { "One row a record of the capture: the facts, as they stand in the headers."
+table_on_request! { "One row per record of the capture: the facts in the headers."
 PacketRow, PacketsTable, PacketsWanted late() {
     frame: u64, "Frame number as Wireshark counts, from 1.";
     time: Time, "Capture time.";
@@ -242,13 +242,13 @@ PacketRow, PacketsTable, PacketsWanted late() {
     sack_edges_raw: Vec<u32>, "Left and right edges of the SACK blocks, as sent.";
     timestamp_value: Option<u32>, "TSval of the timestamps option.";
     timestamp_echo: Option<u32>, "TSecr of the timestamps option.";
-    fast_open_cookie_bytes: Option<u8>, "Length of the TCP fast open cookie; 0: one is asked for.";
+    fast_open_cookie_bytes: Option<u8>, "Length of the TCP fast open cookie; 0: a cookie request.";
     payload_offset: Option<u32>, "Offset of the TCP payload in the frame; 0 if reassembled.";
-    payload_bytes: Option<u32>, "TCP payload length as the IP header declares it.";
-    payload_captured_bytes: Option<u32>, "TCP payload bytes that were captured.";
+    payload_bytes: Option<u32>, "TCP payload length according to the IP header.";
+    payload_captured_bytes: Option<u32>, "Captured TCP payload bytes.";
 } }
 
-table_on_request! { "One row a TCP segment, with what it does on its flow: the flags, counts and times of Wireshark's TCP analysis, by its rules. The counts of the flows table are our own judgement: what fills a hole that was seen open is reordered, whichever number it ends on, and only where data is outstanding is an ACK a duplicate."
+table_on_request! { "One row per TCP segment, with its role on the flow: the flags, counts and times of Wireshark's TCP analysis, by its rules. The counts of the flows table follow our own rules: a segment that fills an open hole is reordered, at any sequence number, and a duplicate ACK needs bytes in flight."
 SegmentRow, SegmentsTable, SegmentsWanted late(acked_by_frame, rtt) {
     frame: u64, "Frame number.";
     flow: u32, "Flow number.";
@@ -261,37 +261,37 @@ SegmentRow, SegmentsTable, SegmentsWanted late(acked_by_frame, rtt) {
     window_bytes: u32, "Receive window, scaled; as sent on a SYN and where its own scale is not known.";
     is_retransmission: bool, "Goes back behind the highest number sent: sent again, in any way.";
     is_fast_retransmission: bool, "Sent again within 20 ms of two or more duplicate ACKs for it.";
-    is_spurious_retransmission: bool, "Sent again although it had been acknowledged.";
-    is_out_of_order: bool, "Goes back, but so soon that it was overtaken, not sent again.";
+    is_spurious_retransmission: bool, "Retransmitted although acknowledged.";
+    is_out_of_order: bool, "Earlier sequence number, but too soon for a retransmission: reordered.";
     is_lost_segment: bool, "The segment before it was not captured: a hole in the numbers.";
-    is_ack_of_lost_segment: bool, "Acknowledges what was not captured.";
+    is_ack_of_lost_segment: bool, "Acknowledges uncaptured data.";
     is_keep_alive: bool, "Keep-alive probe (RFC 9293, section 3.8.4).";
     is_keep_alive_ack: bool, "Answers a keep-alive probe.";
     is_zero_window: bool, "Announces a receive window of zero.";
     is_zero_window_probe: bool, "One byte sent into a window of zero.";
     is_zero_window_probe_ack: bool, "Answers a zero window probe: the window is zero still.";
     is_window_update: bool, "Pure ACK that only changes the window.";
-    is_window_full: bool, "Goes to the last byte of the window announced.";
+    is_window_full: bool, "Ends at the last byte of the announced window.";
     is_reused_ports: bool, "SYN on ports that an earlier connection in the capture had.";
-    duplicate_ack_count: u32, "Which repeat of an ACK in a row this is; 0: none.";
-    duplicate_ack_frame: Option<u64>, "Frame of the ACK that it repeats.";
-    rto: Option<Duration>, "Time since what it sends again was sent, if neither fast nor spurious.";
-    rto_frame: Option<u64>, "Frame that time is counted from.";
+    duplicate_ack_count: u32, "Number of the repeat of an ACK in a row; 0: none.";
+    duplicate_ack_frame: Option<u64>, "Frame of the repeated ACK.";
+    rto: Option<Duration>, "Time since the first transmission, if neither fast nor spurious.";
+    rto_frame: Option<u64>, "Frame of that first transmission.";
     gap_before_bytes: u32, "Bytes missing before it: never captured, or lost on the path.";
     flight_bytes: Option<u32>, "Bytes of its direction in flight after it, less those in SACK blocks.";
-    push_bytes: Option<u32>, "Payload since the last PSH, its own included.";
+    push_bytes: Option<u32>, "Payload since the last PSH, including its own.";
     acks_frame: Option<u64>, "Frame of the segment that its ACK number ends on.";
     ack_rtt: Option<Duration>, "Time from that frame to this one; Karn's rule is not observed.";
-    acked_by_frame: Option<u64>, "Frame that first acknowledged all of it.";
+    acked_by_frame: Option<u64>, "First frame that acknowledged the whole segment.";
     rtt: Option<Duration>, "Round trip from this segment to that ACK, by Karn's rule.";
-    wire_segments: u32, "Segments it was on the wire: over 1 for offload super-segments.";
+    wire_segments: u32, "Segments on the wire: above 1 for offload super-segments.";
     sack_edges: Vec<u64>, "Left and right edges of its SACK blocks, relative as ack is; 0 before the initial number.";
 } }
 
-table! { "One row a TCP connection, both directions; numbered as tshark's tcp.stream."
+table! { "One row per TCP connection, both directions; numbered as tshark's tcp.stream."
 FlowRow, FlowsTable {
     flow: u32 => "flow", "Flow number, from 0.";
-    client: String => "client", "Address of the client: who sent the SYN, else the first request.";
+    client: String => "client", "Address of the client: sender of the SYN, else of the first request.";
     client_port: u16 => "client_port", "Port of the client.";
     server: String => "server", "Address of the server.";
     server_port: u16 => "server_port", "Port of the server.";
@@ -315,35 +315,35 @@ FlowRow, FlowsTable {
     server_gap_bytes: u64, "Bytes of the server that were never captured.";
     has_syn: bool, "The client's SYN was captured.";
     has_syn_ack: bool, "The server's SYN-ACK was captured.";
-    mss_client: Option<u16>, "MSS option of the client's SYN: the most it accepts.";
-    mss_server: Option<u16> => "mss_server", "MSS option of the server's SYN-ACK: the most it accepts.";
-    segment_bytes: Option<u32>, "Largest payload a segment of the server may carry on this flow.";
+    mss_client: Option<u16>, "MSS option of the client's SYN: the maximum that it accepts.";
+    mss_server: Option<u16> => "mss_server", "MSS option of the server's SYN-ACK: the maximum that it accepts.";
+    segment_bytes: Option<u32>, "Maximum payload of a server segment on this flow.";
     client_window_scale: Option<u8>, "Window scale of the client.";
     server_window_scale: Option<u8>, "Window scale of the server.";
     initial_rtt: Option<Duration> => "initial_rtt_ns", "Round trip of the handshake: SYN to the client's ACK.";
-    server_path_rtt: Option<Duration>, "Least time from the observation point to the server and back.";
-    client_path_rtt: Option<Duration>, "Least time from the observation point to the client and back.";
+    server_path_rtt: Option<Duration>, "Minimum time from the observation point to the server and back.";
+    client_path_rtt: Option<Duration>, "Minimum time from the observation point to the client and back.";
     rtt_samples: u64, "Round trips measured, both directions, by Karn's rule.";
-    observation_point: ObservationPoint => "observation_point", "Where the capture was taken: near the end whose path_rtt is a small part of the other.";
+    observation_point: ObservationPoint => "observation_point", "Capture point: near the end whose path_rtt is a small part of the other one.";
     initial_window_segments: Option<u32>, "Segments of the server's first flight: see profiles.";
     super_segments: u64, "Packets larger than a segment may be: merged by offload.";
-    closed_by: ClosedBy => "closed_by", "Who ended the flow first.";
-    is_http: bool, "HTTP/1.x was found on it, in clear or decrypted.";
-    protocol: Option<Protocol> => "protocol", "What it carries, if that was found; the last one, if TLS began later.";
-    transactions: u32, "Transactions on it.";
+    closed_by: ClosedBy => "closed_by", "Side that ended the flow first.";
+    is_http: bool, "HTTP/1.x was found on the flow, in clear or decrypted.";
+    protocol: Option<Protocol> => "protocol", "Detected protocol; the last one if TLS began later.";
+    transactions: u32, "Transactions on the flow.";
     first_request_time: Option<Time>, "First byte of the first request.";
-    last_response_time: Option<Time>, "Last byte of the latest response that came whole.";
-    request_persists: Option<bool>, "The latest answered request lets the connection go on (RFC 9112, 9.3).";
-    response_persists: Option<bool>, "The latest whole response lets the connection go on.";
+    last_response_time: Option<Time>, "Last byte of the latest complete response.";
+    request_persists: Option<bool>, "The latest answered request allows a persistent connection (RFC 9112, 9.3).";
+    response_persists: Option<bool>, "The latest complete response allows a persistent connection.";
     close_time: Option<Time>, "First FIN or RST.";
-    close_frame: Option<u64>, "Frame of it.";
-    largest_window_segments: Option<u32>, "Most segments of the server in flight, since it last sent any again: see profiles.";
-    server_loss_time: Option<Time>, "When data of the server was first seen missing, or sent again.";
+    close_frame: Option<u64>, "Frame of that FIN or RST.";
+    largest_window_segments: Option<u32>, "Maximum server segments in flight since its last retransmission: see profiles.";
+    server_loss_time: Option<Time>, "Time of the first missing or retransmitted server data.";
 } }
 
 statistics! { "The statistics of a row of flows."
 FlowStatisticsRow, FlowStatisticsTable {
-    completeness: u8, "What was seen, as tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32.";
+    completeness: u8, "Captured parts, as in tshark: SYN 1, SYN-ACK 2, ACK 4, data 8, FIN 16, RST 32.";
 }
 "What is known of one direction."
 DirectionStatistics {
@@ -352,9 +352,9 @@ DirectionStatistics {
     resets: u64, "Segments with RST sent by the client.";
     ack_segments: u64, "Segments of the client with the ACK flag.";
     pure_acks: u64, "ACKs of the client without payload, SYN, FIN or RST.";
-    data_segments: u64, "Segments of the client with payload, those sent again included.";
-    data_bytes: u64, "Payload bytes sent by the client, those sent again included.";
-    segment_bytes_min: Option<u32>, "Least payload of a segment of the client that has any.";
+    data_segments: u64, "Segments of the client with payload, including retransmissions.";
+    data_bytes: u64, "Payload bytes sent by the client, including retransmissions.";
+    segment_bytes_min: Option<u32>, "Minimum payload of a segment of the client that has any.";
     segment_bytes_max: Option<u32>, "Largest payload of a segment of the client.";
     segment_bytes_mean: Option<f64>, "Mean payload of the segments of the client that have any.";
     push_segments: u64, "Segments of the client with payload and PSH.";
@@ -374,58 +374,58 @@ DirectionStatistics {
     timestamps: bool, "A segment of the client has the timestamps option.";
     sack_segments: u64, "Segments of the client with SACK blocks.";
     dsack_segments: u64, "Of these, with a first block that reports data received twice (RFC 2883).";
-    sack_blocks_max: u8, "Most SACK blocks on a segment of the client.";
-    window_bytes_min: Option<u32>, "Least receive window over zero that the client announced, scaled.";
+    sack_blocks_max: u8, "Maximum number of SACK blocks on a segment of the client.";
+    window_bytes_min: Option<u32>, "Minimum receive window over zero that the client announced, scaled.";
     window_bytes_max: Option<u32>, "Largest receive window that the client announced, scaled.";
     window_bytes_mean: Option<f64>, "Mean of the windows that the client announced, scaled.";
-    flight_bytes_min: Option<u64>, "Least payload over zero that the client had in flight.";
-    flight_bytes_max: Option<u64>, "Most payload that the client had in flight: sent and not acknowledged.";
+    flight_bytes_min: Option<u64>, "Minimum payload over zero that the client had in flight.";
+    flight_bytes_max: Option<u64>, "Maximum payload that the client had in flight: sent and not acknowledged.";
     flight_bytes_mean: Option<f64>, "Mean of the bytes in flight after each of its segments that is in order.";
     flight_bytes_time_mean: Option<f64>, "Mean over time of the bytes that the client had in flight on the flow.";
     rtt_samples: u64, "Round trips of segments of the client, by Karn's rule: until an ACK that ends there.";
-    rtt_min: Option<Duration>, "Least of these round trips.";
+    rtt_min: Option<Duration>, "Minimum of these round trips.";
     rtt_max: Option<Duration>, "Longest of these round trips; a delayed ACK is part of them.";
     rtt_mean: Option<Duration>, "Mean of these round trips.";
     rtt_stdev: Option<Duration>, "Standard deviation of these round trips; null under two.";
     rtt_handshake: Option<Duration>, "SYN of the client to the first ACK of it, if it was sent once.";
     rtt_full_samples: u64, "Round trips of its data segments of the largest size among those sampled.";
-    rtt_full_min: Option<Duration>, "Least of these round trips of full segments.";
+    rtt_full_min: Option<Duration>, "Minimum of these round trips of full segments.";
     rtt_full_max: Option<Duration>, "Longest of these round trips of full segments.";
     rtt_full_mean: Option<Duration>, "Mean of these round trips of full segments.";
     rtt_full_stdev: Option<Duration>, "Standard deviation of these round trips of full segments.";
-    ambiguous_acks: u64, "ACKs that end at a segment of the client that was sent more than once.";
-    rtt_resent_min: Option<Duration>, "Least time from the last sending of such a segment to that ACK.";
+    ambiguous_acks: u64, "ACKs that end at a segment of the client with a retransmission.";
+    rtt_resent_min: Option<Duration>, "Minimum time from the last sending of such a segment to that ACK.";
     rtt_resent_max: Option<Duration>, "Longest time from the last sending of such a segment to that ACK.";
     rtt_resent_mean: Option<Duration>, "Mean time from the last sending of such a segment to that ACK.";
     rtt_resent_stdev: Option<Duration>, "Standard deviation of these times.";
-    post_loss_acks: u64, "ACKs of segments of the client that waited for earlier data to be sent again.";
-    cumulatively_acked: u64, "Segments of the client that only an ACK for later data acknowledged.";
+    post_loss_acks: u64, "ACKs of segments of the client that waited for a retransmission of earlier data.";
+    cumulatively_acked: u64, "Segments of the client acknowledged only by an ACK for later data.";
     triple_duplicate_acks: u64, "Times that the client sent a third duplicate ACK in a row.";
-    retransmitted_bytes: u64, "Payload bytes that the client sent again.";
-    retransmissions_of_one_max: u32, "Most times that the client sent one segment again.";
-    retransmission_time_min: Option<Duration>, "Least time until the client sent a segment again.";
-    retransmission_time_max: Option<Duration>, "Longest time until the client sent a segment again.";
-    retransmission_time_mean: Option<Duration>, "Mean time until the client sent a segment again.";
+    retransmitted_bytes: u64, "Retransmitted payload bytes of the client.";
+    retransmissions_of_one_max: u32, "Maximum number of retransmissions of one segment by the client.";
+    retransmission_time_min: Option<Duration>, "Minimum time until the client retransmitted a segment.";
+    retransmission_time_max: Option<Duration>, "Longest time until the client retransmitted a segment.";
+    retransmission_time_mean: Option<Duration>, "Mean time until the client retransmitted a segment.";
     retransmission_time_stdev: Option<Duration>, "Standard deviation of these times.";
     timeout_retransmissions: u64, "Retransmissions of the client after a timeout (RFC 6298), and those that follow it.";
     fast_retransmissions: u64, "Retransmissions of the client after duplicate ACKs or SACKs (RFC 5681, RFC 6675).";
     tail_loss_probes: u64, "Retransmissions of the client of its last segment before the timeout (RFC 8985).";
-    window_probe_retransmissions: u64, "Data that the client sent again into a window of zero.";
-    unknown_retransmissions: u64, "Retransmissions of the client for which nothing seen is the cause.";
-    unnecessary_retransmissions: u64, "Retransmissions of whatever cause that the server had acknowledged or reported twice.";
+    window_probe_retransmissions: u64, "Data that the client retransmitted into a window of zero.";
+    unknown_retransmissions: u64, "Retransmissions of the client without a visible cause.";
+    unnecessary_retransmissions: u64, "Retransmissions of any cause that the server had acknowledged or reported twice.";
     window_probes: u64, "Data segments that the client sent into a window of zero.";
     window_probe_bytes: u64, "Payload bytes in them.";
 } }
 
-table! { "One row per HTTP request and its response, or per exchange of application data in TLS; a half is null where it was not captured."
+table! { "One row per HTTP request and its response, or per exchange of application data in TLS; an uncaptured half is null."
 TransactionRow, TransactionsTable {
     flow: u32 => "flow", "Flow number.";
     index: u32 => "index", "Number on the flow, from 0.";
     method: Option<String> => "method", "Request method.";
     target: Option<String> => "target", "Request target (RFC 9112, section 3.2).";
     host: Option<String> => "host", "Host field.";
-    referer: Option<String>, "Referer field of the request: the URL at which its target was found.";
-    protocol: Protocol => "protocol", "What it is an exchange of; method, target, status and sizes of heads need http.";
+    referer: Option<String>, "Referer field of the request: the URL that named the target.";
+    protocol: Protocol => "protocol", "Protocol of the exchange; method, target, status and head sizes need http.";
     version: Option<HttpVersion>, "Version of the request, else of the response.";
     status: Option<u16> => "status", "Status code of the final response.";
     request_frame: Option<u64> => "request_frame", "Frame of the request's first byte.";
@@ -433,21 +433,21 @@ TransactionRow, TransactionsTable {
     response_first_frame: Option<u64> => "response_first_frame", "Frame of the response's first byte.";
     response_last_frame: Option<u64> => "response_last_frame", "Frame that completed the response.";
     request_time: Option<Time> => "request_time_ns", "Time of the request's first byte.";
-    request_last_time: Option<Time>, "Time the request was complete.";
+    request_last_time: Option<Time>, "Time of the request's end.";
     response_first_time: Option<Time> => "response_first_time_ns", "Time of the response's first byte.";
-    response_last_time: Option<Time> => "response_last_time_ns", "Time the response was complete.";
+    response_last_time: Option<Time> => "response_last_time_ns", "Time of the response's end.";
     last_ack_frame: Option<u64>, "Frame of the client's ACK for the end of the response.";
     last_ack_time: Option<Time>, "Time of that ACK.";
-    start_time: Time => "start_time_ns", "Start: the SYN for what opened the connection, else the request's first byte, else the response's.";
-    end_time: Time => "end_time_ns", "End: the response's last byte at the client; of an unfinished transaction, the end of its connection or of the capture.";
-    acked_after: Option<Duration>, "From the end to the client's ACK of the response: in no wait.";
+    start_time: Time => "start_time_ns", "Start: the SYN if it opened the connection, else the request's first byte, else the response's.";
+    end_time: Time => "end_time_ns", "End: the response's last byte at the client; for an incomplete transaction, the end of its connection or of the capture.";
+    acked_after: Option<Duration>, "From the end to the client's ACK of the response; part of no wait.";
     request_header_bytes: Option<u64>, "Start line and fields of the request.";
     request_body_bytes: Option<u64>, "Body of the request, framing removed; of tls all application data.";
     response_header_bytes: Option<u64> => "response_header_bytes", "Start line and fields of the response.";
     response_body_bytes: Option<u64> => "response_body_bytes", "Body of the response, framing removed, not decoded; of tls all application data.";
     response_header_wire_bytes: Option<u64>, "Start line and fields of the response as sent, records of TLS included; of tls the first record.";
     response_wire_bytes: Option<u64>, "The whole response as sent, framing and records of TLS included.";
-    response_framing: Option<Framing>, "How the end of the response was found.";
+    response_framing: Option<Framing>, "Method that found the end of the response.";
     content_type: Option<String>, "Content-Type of the response.";
     content_encoding: Option<String>, "Content-Encoding of the response.";
     server_software: Option<String>, "Server field of the response.";
@@ -467,39 +467,39 @@ TransactionRow, TransactionsTable {
     continue_time: Option<Time>, "Time of the first byte of a 100 response.";
     body_digest: Option<u64>, "XXH3 (64 bit) of the body of a whole 200 response, framing removed, not decoded: see xxhsum -H3.";
     interim_responses: u32, "1xx responses before the final one.";
-    first_record_time: Option<Time>, "Under TLS: when the first record of the response was complete, so that its bytes could be used.";
+    first_record_time: Option<Time>, "Under TLS: time of the end of the response's first record, when its bytes became usable.";
     first_record_bytes: Option<u32>, "That record on the wire.";
-    is_group: bool, "Of tls: the client sent while the response was on its way, or it is HTTP/2. Times are of the group.";
+    is_group: bool, "Of tls: the client sent during the response, or the protocol is HTTP/2. Times belong to the group.";
     reused_connection: bool, "An earlier transaction ran on the flow.";
-    pipelined: bool, "Sent before the response before it was complete.";
+    pipelined: bool, "Sent before the end of the previous response.";
     missing_bytes: u64, "Bytes of both messages that were not captured.";
     stream: Option<u32> => "stream", "Of h2: number of the stream (RFC 9113, section 5.1.1).";
-    is_pushed: bool, "Of h2: the server promised it, and nobody had asked (PUSH_PROMISE).";
-    urgency: Option<u8>, "Of h2: urgency that the client gave it last, 0 (first) to 7 (RFC 9218, section 4.1).";
+    is_pushed: bool, "Of h2: pushed by the server without a request (PUSH_PROMISE).";
+    urgency: Option<u8>, "Of h2: last urgency from the client, 0 (first) to 7 (RFC 9218, section 4.1).";
     has_trailers: bool, "Of h2: fields came behind the body of the response.";
-    reset_by: Option<Direction>, "Of h2: who gave the stream up (RST_STREAM).";
+    reset_by: Option<Direction>, "Of h2: side that reset the stream (RST_STREAM).";
     reset_code: Option<u32>, "Of h2: the error code of that (RFC 9113, section 7).";
     grpc_status: Option<u16> => "grpc_status", "Of gRPC: grpc-status of the response, 0 for OK.";
     grpc_request_messages: Option<u32>, "Of gRPC: messages of the client.";
     grpc_response_messages: Option<u32>, "Of gRPC: messages of the server.";
-    complete: bool => "complete", "Both messages were framed to their end.";
+    complete: bool => "complete", "Both messages are complete.";
 } }
 
-table! { "One row per flow that carries TLS and whose handshake was seen. Bytes are those on the wire, headers of records included; messages that are encrypted are told by the order, direction and size of records."
+table! { "One row per flow with a captured TLS handshake. Bytes are those on the wire, including record headers. Order, direction and size of records identify encrypted messages."
 TlsHandshakeRow, TlsHandshakesTable {
     flow: u32, "Flow number.";
-    server_name: Option<String>, "Host name that the client asked for (SNI; RFC 6066, section 3).";
+    server_name: Option<String>, "Host name requested by the client (SNI; RFC 6066, section 3).";
     alpn_offered: Option<String>, "Protocols that the client offered, with a comma between (RFC 7301).";
     alpn_chosen: Option<String>, "The one that the server chose; TLS 1.3 encrypts it.";
     version: Option<TlsVersion>, "Version that the server chose.";
     cipher: Option<String>, "Cipher suite that the server chose: IANA's name, or its number.";
-    resumed: Option<bool>, "An earlier connection's keys were used again: no certificate was sent.";
+    resumed: Option<bool>, "The session of an earlier connection was resumed: no certificate was sent.";
     early_data: bool, "The client offered early data (RFC 8446, section 2.3).";
-    hello_retry: bool, "The server asked for another ClientHello (HelloRetryRequest): a round trip.";
+    hello_retry: bool, "The server asked for another ClientHello (HelloRetryRequest), which costs a round trip.";
     client_hello_bytes: u64, "ClientHello; both of them after a HelloRetryRequest.";
-    server_flight_bytes: u64, "What the server sent first, up to what it needs an answer for.";
+    server_flight_bytes: u64, "The server's first flight, up to the message that needs an answer.";
     certificate_bytes: Option<u64>, "Certificate chain of the server; TLS 1.3 encrypts it.";
-    client_flight_bytes: u64, "What the client sent behind its ClientHello, up to Finished.";
+    client_flight_bytes: u64, "The client's bytes behind its ClientHello, up to Finished.";
     client_hello_frame: Option<u64>, "Frame of the ClientHello's first byte.";
     client_hello_time: Option<Time>, "Time of that byte.";
     client_hello_last_frame: Option<u64>, "Frame that completed the first ClientHello.";
@@ -510,51 +510,51 @@ TlsHandshakeRow, TlsHandshakesTable {
     server_flight_last_time: Option<Time>, "Time of that frame.";
     client_finished_frame: Option<u64>, "Frame that completed the client's Finished.";
     client_finished_time: Option<Time>, "Time of that frame.";
-    done_time: Option<Time>, "The client may send application data: it has sent Finished, and before TLS 1.3 got one.";
+    done_time: Option<Time>, "The client may send application data: after its Finished, and before TLS 1.3 also after the server's.";
     first_application_frame: Option<u64>, "Frame of the first byte of the client's application data.";
     first_application_time: Option<Time>, "Time of that byte.";
-    unasked_bytes: u64, "Bytes that the server sent unasked before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.";
+    unasked_bytes: u64, "Unrequested bytes of the server before its first response: session tickets (RFC 8446, section 4.6.1), SETTINGS of HTTP/2.";
     unasked_first_frame: Option<u64>, "Frame of the first of these bytes.";
     unasked_last_frame: Option<u64>, "Frame of the last of these bytes.";
-    round_trips: u32, "Answers of the server that the client waited for before it sent application data.";
+    round_trips: u32, "Server answers that the client waited for before application data.";
     alert: Option<u8>, "Description of a fatal alert in clear (RFC 8446, section 6.2).";
 } }
 
-table_on_request! { "One row per TLS record, in the order in which records were complete."
+table_on_request! { "One row per TLS record, in the order of their completion."
 TlsRecordRow, TlsRecordsTable, TlsRecordsWanted late() {
     flow: u32, "Flow number.";
-    direction: Direction, "Who sent it.";
+    direction: Direction, "Sender of the record.";
     content_type: TlsContentType, "Type in its header: application_data for every record that TLS 1.3 encrypts.";
     length: u16, "Bytes behind its header of five bytes.";
-    offset: u64, "Where its header starts in the payload of its sender, from 0.";
+    offset: u64, "Offset of its header in the sender's payload, from 0.";
     first_frame: u64, "Frame of its first byte.";
     first_time: Time, "Time of that frame.";
     last_frame: u64, "Frame that completed it.";
     last_time: Time, "Time of that frame.";
     handshake_messages: Option<String>, "Handshake messages in clear that end in it, separated by commas.";
-    decrypted_type: Option<TlsContentType>, "Type inside, opened with a key of the key log.";
-    complete: bool, "All of its bytes were captured.";
+    decrypted_type: Option<TlsContentType>, "Inner type, decrypted with a key of the key log.";
+    complete: bool, "All bytes of the record were captured.";
 } }
 
 table! { "One row per flow that carries HTTP/2. Frames are those of both directions."
 H2ConnectionRow, H2ConnectionsTable {
     flow: u32, "Flow number.";
-    is_upgrade: bool, "It began as HTTP/1.1 (Upgrade: h2c).";
+    is_upgrade: bool, "The connection began as HTTP/1.1 (Upgrade: h2c).";
     preface_time: Option<Time>, "Time of the first byte of the client's connection preface (RFC 9113, 3.4).";
     client_settings_frame: Option<u64>, "Frame of the client's first SETTINGS.";
-    client_settings_time: Option<Time>, "Time of it.";
-    client_settings_acked_time: Option<Time>, "When the server acknowledged it.";
+    client_settings_time: Option<Time>, "Time of that frame.";
+    client_settings_acked_time: Option<Time>, "Time of the server's acknowledgment.";
     server_settings_frame: Option<u64>, "Frame of the server's first SETTINGS.";
-    server_settings_time: Option<Time>, "Time of it.";
-    server_settings_acked_time: Option<Time>, "When the client acknowledged it.";
-    client_initial_window: Option<u32>, "Window of a stream that the client gives: it bounds responses.";
-    server_initial_window: Option<u32>, "Window of a stream that the server gives: it bounds requests.";
-    client_connection_window: Option<u64>, "Window of the connection that the client gave before any DATA came.";
-    server_connection_window: Option<u64>, "Window of the connection that the server gave before any DATA came.";
+    server_settings_time: Option<Time>, "Time of that frame.";
+    server_settings_acked_time: Option<Time>, "Time of the client's acknowledgment.";
+    client_initial_window: Option<u32>, "The client's stream window, which bounds responses.";
+    server_initial_window: Option<u32>, "The server's stream window, which bounds requests.";
+    client_connection_window: Option<u64>, "The client's connection window before any DATA.";
+    server_connection_window: Option<u64>, "The server's connection window before any DATA.";
     client_max_frame: Option<u32>, "SETTINGS_MAX_FRAME_SIZE of the client.";
     server_max_frame: Option<u32>, "SETTINGS_MAX_FRAME_SIZE of the server.";
     max_concurrent_streams: Option<u32>, "SETTINGS_MAX_CONCURRENT_STREAMS of the server.";
-    streams: u32, "Streams on it.";
+    streams: u32, "Streams on the connection.";
     data_frames: u64, "DATA frames.";
     headers_frames: u64, "HEADERS frames.";
     priority_frames: u64, "PRIORITY frames.";
@@ -568,70 +568,70 @@ H2ConnectionRow, H2ConnectionsTable {
     priority_update_frames: u64, "PRIORITY_UPDATE frames (RFC 9218, section 7.1).";
     other_frames: u64, "Frames of other types.";
     goaway_frame: Option<u64>, "Frame of the first GOAWAY.";
-    goaway_time: Option<Time>, "Time of it.";
-    goaway_by: Option<Direction>, "Who sent it.";
+    goaway_time: Option<Time>, "Time of that frame.";
+    goaway_by: Option<Direction>, "Sender of that GOAWAY.";
     goaway_code: Option<u32>, "Its error code (RFC 9113, section 7).";
-    last_stream: Option<u32>, "The last stream that its sender took on.";
-    unknown_fields: u64, "Header fields that refer to blocks which were not captured.";
+    last_stream: Option<u32>, "The last stream that its sender accepted.";
+    unknown_fields: u64, "Header fields that refer to uncaptured blocks.";
 } }
 
-table_on_request! { "One row per event of HTTP/2 flow control, in the order of the capture: what was used of the windows, and what was given. Windows are those that the capture's point knows; its sender learns of them later."
+table_on_request! { "One row per event of HTTP/2 flow control, in capture order: use and updates of the windows. Windows are those at the capture point; the sender learns of them later."
 H2WindowRow, H2WindowsTable, H2WindowsWanted late() {
     flow: u32, "Flow number.";
     direction: Direction, "Direction of the DATA that the windows bound.";
     stream: u32, "Number of the stream; 0 for the connection, or for a change of all streams.";
     frame: u64, "Frame that completed it.";
     time: Time, "Time of that.";
-    event: H2WindowEvent, "What it was.";
-    bytes: i64, "By how much the windows changed; negative for DATA, its padding included.";
-    stream_window: Option<i64>, "Window of the stream behind it; null for the connection's events.";
-    connection_window: Option<i64>, "Window of the connection behind it; null if it is not known.";
+    event: H2WindowEvent, "Kind of the event.";
+    bytes: i64, "Change of the windows; negative for DATA, including its padding.";
+    stream_window: Option<i64>, "Stream window after the event; null for events of the connection.";
+    connection_window: Option<i64>, "Connection window after the event; null if unknown.";
 } }
 
-table! { "One row a link of a captured HTML document that a browser follows by itself: images, scripts, style sheets, icons, frames, media. Of a document with another coding than gzip or deflate there are none."
+table! { "One row per link of a captured HTML document that a browser follows automatically: images, scripts, style sheets, icons, frames, media. Documents with another coding than gzip or deflate have no rows."
 LinkRow, LinksTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction whose response is the document.";
-    frame: u64, "Frame with which the link's tag was there whole.";
-    time: Time, "Its time: from then on the client could ask for what it names.";
-    url: String, "The link as it stands in the document.";
+    frame: u64, "Frame that completed the link's tag.";
+    time: Time, "Time of that frame: the client could then request the target.";
+    url: String, "The link as written in the document.";
     base: Option<String>, "URL of the document's base element, against which the link is resolved.";
 } }
 
-table! { "One row per flow and direction in which a message was captured: what was learnt of its sender and its path; null where the capture does not show it."
+table! { "One row per flow and direction with a captured message: the inferred properties of its sender and its path; null if the capture does not show them."
 ProfileRow, ProfilesTable {
     flow: u32 => "flow", "Flow number.";
     direction: Direction => "direction", "Whose data.";
     mss: Option<u32>, "Payload of a full segment.";
-    round_trip: Duration, "Least round trip of the whole path.";
-    round_trip_to_sender: Duration, "Least round trip from the capture to the sender.";
-    round_trip_to_receiver: Duration, "Least round trip from the capture to the receiver.";
-    link_rate: Option<u64>, "Rate of the slowest link, in bits per second.";
-    first_flight_bytes: u64, "Sent before any of it was acknowledged.";
+    round_trip: Duration, "Minimum round trip of the whole path.";
+    round_trip_to_sender: Duration, "Minimum round trip from the capture to the sender.";
+    round_trip_to_receiver: Duration, "Minimum round trip from the capture to the receiver.";
+    link_rate: Option<u64>, "Rate of the bottleneck, in bits per second.";
+    first_flight_bytes: u64, "Data sent before its first ACK.";
     first_flight_segments: u32, "Its segments.";
     initial_window_bytes: Option<u64>, "The first flight, if more data waited behind it for an ACK (RFC 5681, section 3.1).";
     initial_window_segments: Option<u32>, "Its segments.";
     initial_window_frame: Option<u64>, "ACK that ended it.";
     nagle: NagleVariant, "Nagle's algorithm of the sender.";
-    nagle_holds: u32, "Segments that it held.";
-    largest_window_bytes: u64, "Most bytes in flight since the last loss.";
+    nagle_holds: u32, "Segments that Nagle's algorithm held.";
+    largest_window_bytes: u64, "Maximum bytes in flight since the last loss.";
     largest_window_segments: u32, "Their segments.";
-    receive_window_min: Option<u64>, "Least window that the receiver offered.";
-    receive_window_max: Option<u64>, "Largest window that it offered.";
+    receive_window_min: Option<u64>, "Minimum window that the receiver offered.";
+    receive_window_max: Option<u64>, "Maximum window that the receiver offered.";
     acks: u32, "ACKs of new data.";
     stretch_acks: u32, "Of these, ACKs of more than two full segments (RFC 2525, section 2.13).";
     delayed_acks: u32, "ACKs that the receiver delayed (RFC 1122, section 4.2.3.2).";
-    ack_delay: Option<Duration>, "Longest delay of them.";
+    ack_delay: Option<Duration>, "Longest of these delays.";
     ack_delay_frame: Option<u64>, "ACK with that delay.";
-    restarts: u32, "Idle periods that threw the congestion window away (RFC 5681, section 4.1).";
-    kept_windows: u32, "Idle periods after which as much was sent at once as before.";
-    send_buffer_bytes: Option<u64>, "Bytes in flight at stops that were constant without a loss.";
-    retransmissions: u32, "Segments sent again.";
+    restarts: u32, "Idle periods with a slow-start restart (RFC 5681, section 4.1).";
+    kept_windows: u32, "Idle periods without a slow-start restart.";
+    send_buffer_bytes: Option<u64>, "Constant bytes in flight at the sender's stops, without a loss.";
+    retransmissions: u32, "Retransmitted segments.";
     segment_max: u32, "Largest payload of a segment.";
     acked_segment_max: u32, "Largest payload of a segment that was acknowledged.";
 } }
 
-table! { "One row a whole 200 response to GET whose body is over a segment, if there is something to judge: the client had fetched the URL or the same body before, or it is text that was sent uncompressed. A row tells all that is judged, for its transaction may have left with an earlier batch."
+table! { "One row per complete 200 response to GET with a body over one segment that needs a judgement: the client had fetched the URL or the same body before, or the body is uncompressed text. A row has all judged properties, because its transaction may be in an earlier batch."
 BodyRow, BodiesTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction number on the flow.";
@@ -642,7 +642,7 @@ BodyRow, BodiesTable {
     response_last_frame: u64, "Frame that completed the response.";
     request_time: Time, "Time of the request's first byte.";
     response_first_time: Time, "Time of the response's first byte.";
-    response_last_time: Time, "Time the response was complete.";
+    response_last_time: Time, "Time of the response's end.";
     response_header_bytes: u64, "Start line and fields of the response.";
     body_bytes: u64, "Body of the response, framing removed, not decoded.";
     content_type: Option<String>, "Content-Type of the response.";
@@ -652,37 +652,37 @@ BodyRow, BodiesTable {
     body_digest: u64, "As in transactions.";
     rtt: Option<Duration>, "Round trip of the whole path, known at that time.";
     segment_bytes: u32, "Payload of a full segment on this flow.";
-    transfer: Duration, "First to last byte of the response; of a pause over 30 ms no more than one and a half round trips.";
-    gzip_bytes: Option<u64>, "What gzip -6 makes of a body that was sent as it is, if it is text.";
-    zstd_bytes: Option<u64>, "What zstd -3 makes of it.";
-    previous_flow: Option<u32>, "Flow of a 200 with the same URL and Content-Encoding that the client had by then.";
+    transfer: Duration, "First to last byte of the response; a pause over 30 ms counts for at most one and a half round trips.";
+    gzip_bytes: Option<u64>, "Size after gzip -6 of a text body that was sent uncompressed.";
+    zstd_bytes: Option<u64>, "Size after zstd -3.";
+    previous_flow: Option<u32>, "Flow of an earlier 200 with the same URL and Content-Encoding.";
     previous_transaction: Option<u32>, "Its transaction.";
     previous_frame: Option<u64>, "Frame that completed it: the latest such, or on parallel connections a late one.";
     previous_time: Option<Time>, "Time it was complete.";
     previous_has_validator: Option<bool>, "It had an ETag or Last-Modified.";
     previous_no_store: Option<bool>, "Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5).";
     is_unchanged: Option<bool>, "Its body was the same.";
-    delta_bytes: Option<u64>, "What zstd -3 makes of this body, decoded, with that one as prefix (RFC 9842).";
+    delta_bytes: Option<u64>, "Size after zstd -3 of this decoded body with that one as prefix (RFC 9842).";
     twin_flow: Option<u32>, "Flow of the client's first 200 with the same body, if it had another URL.";
     twin_transaction: Option<u32>, "Its transaction.";
     twin_frame: Option<u64>, "Frame that completed it.";
     twin_url: Option<String>, "Its host and target, cut at 128 characters.";
 } }
 
-table! { "One row a redirect (RFC 9110, section 15.4) that the client followed at once: its next GET or HEAD of the URL in Location."
+table! { "One row per redirect (RFC 9110, section 15.4) that the client followed at once with a GET or HEAD of the URL in Location."
 RedirectRow, RedirectsTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction of the redirect.";
     client: String, "Address of the client.";
-    method: String, "Method of the request that was redirected.";
+    method: String, "Method of the redirected request.";
     status: u16, "Status code of the redirect.";
-    host: String, "Host of the URL that was redirected, else the address of the server.";
+    host: String, "Host of the redirected URL, else the address of the server.";
     target: String, "Path and query of that URL.";
     request_frame: u64, "Frame of the request's first byte.";
     opened_time: Option<Time>, "Start of the connection, if this is the first transaction on it.";
     request_time: Time, "Time of the request's first byte.";
-    response_last_time: Time, "Time the redirect was complete.";
-    first_flow: u32, "Flow of the redirect that the chain began with.";
+    response_last_time: Time, "Time of the redirect's end.";
+    first_flow: u32, "Flow of the first redirect of the chain.";
     first_transaction: u32, "Its transaction.";
     next_flow: u32, "Flow of the request that followed.";
     next_transaction: u32, "Its transaction.";
@@ -693,7 +693,7 @@ RedirectRow, RedirectsTable {
     next_request_time: Time, "Time of its first byte.";
 } }
 
-table! { "One row a request with Expect: 100-continue whose body came a while after its head."
+table! { "One row per request with Expect: 100-continue whose body came after a pause behind its head."
 ExpectationRow, ExpectationsTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction number on the flow.";
@@ -710,15 +710,15 @@ ExpectationRow, ExpectationsTable {
     continue_frame: Option<u64>, "Frame of the 100 response's first byte.";
     continue_time: Option<Time>, "Its time.";
     final_time: Option<Time>, "Time of the final response's first byte.";
-    end_time: Option<Time>, "Time the final response was complete.";
+    end_time: Option<Time>, "Time of the final response's end.";
     rtt: Option<Duration>, "Round trip of the whole path.";
     server_path_rtt: Option<Duration>, "As in flows.";
 } }
 
-table! { "One row a flow that let its client down: never set up, refused, closed before all requests were answered, or cut off inside a response."
+table! { "One row per flow that failed its client: never set up, refused, closed before its last answer, or cut off inside a response."
 EndingRow, EndingsTable {
     flow: u32, "Flow number.";
-    transaction: u32, "Transaction that was let down, the first if several; 0 where there was none.";
+    transaction: u32, "Failed transaction, the first of several; 0 without one.";
     kind: Ending, "How.";
     method: Option<String>, "Method of the request.";
     target: Option<String>, "Target of the request.";
@@ -726,169 +726,169 @@ EndingRow, EndingsTable {
     start: Time, "Time of that frame.";
     response_first_frame: Option<u64>, "First byte of the response that broke off.";
     close_frame: u64, "FIN or RST that ended it; the last SYN or SYN-ACK of one never set up.";
-    close_time: Time, "Time of that.";
+    close_time: Time, "Time of that frame.";
     reset_frame: Option<u64>, "First RST on the flow.";
-    by_client: bool, "It was the client that did it.";
-    request_acknowledged: bool, "The server had acknowledged the request when it closed.";
-    pipelined: bool, "The request was sent before the response before it was complete.";
-    answered: u32, "Requests answered on the flow before.";
-    unanswered: u32, "Requests not answered.";
-    idle: Option<Duration>, "Last byte of the response before it to the request.";
-    body_bytes: Option<u64>, "Body of the response that came.";
+    by_client: bool, "True if the client caused the end.";
+    request_acknowledged: bool, "The server had acknowledged the request before its close.";
+    pipelined: bool, "The request preceded the end of the previous response.";
+    answered: u32, "Earlier answered requests on the flow.";
+    unanswered: u32, "Unanswered requests.";
+    idle: Option<Duration>, "Last byte of the previous response to the request.";
+    body_bytes: Option<u64>, "Received body of the response.";
     announced_bytes: Option<u64>, "Body that Content-Length announced.";
 } }
 
-table! { "One row a flow and a way in which its capture falls short of what was on the wire: of HTTP and TLS flows, and truncated payload of all flows, for then HTTP may not have been recognized."
+table! { "One row per flow and flaw of its capture: of HTTP and TLS flows, and truncated payload of all flows, because HTTP may then be unrecognized."
 FlawRow, FlawsTable {
     flow: u32, "Flow number.";
-    flaw: Flaw, "What is wrong with the capture of the flow.";
+    flaw: Flaw, "Flaw of the flow's capture.";
     has_messages: bool, "HTTP/1.x or TLS was found on the flow.";
     server_port: u16, "Port of the server.";
-    direction: Option<Direction>, "The only one captured, or the one whose ACKs are missing or a middlebox's.";
-    frame: Option<u64>, "Frame at which it shows first.";
-    count: u64, "How many holes, truncated segments, or packets larger than a segment; else 0.";
+    direction: Option<Direction>, "The only captured direction, or the one whose ACKs are missing or come from a middlebox.";
+    frame: Option<u64>, "First frame that shows the flaw.";
+    count: u64, "Number of holes, truncated segments, or packets larger than a segment; else 0.";
     bytes: u64, "Bytes missing, bytes cut off, or the largest payload of a packet; else 0.";
 } }
 
-table! { "One row a message that was cut into segments in a notable way: with short ones before its last (a response with two), a request with a pause inside, a response whose short end came 190 ms or more after its full segments."
+table! { "One row per message with a notable segmentation: short segments before the last one (in a response two), a request with a pause inside, or a response whose short end came at least 190 ms after its full segments."
 SegmentationRow, SegmentationTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction of the message.";
-    direction: Direction, "Whether it is the client's request or the server's response.";
-    first_frame: u64, "Segment it starts in.";
+    direction: Direction, "Direction: the client's request or the server's response.";
+    first_frame: u64, "Segment of its start.";
     first_time: Time, "Its time.";
-    message_bytes: u64, "The message as sent.";
-    head_bytes: u64, "Its start line and fields.";
-    segments: u32, "Segments of it, those merged by offload counted one by one.";
-    unfilled_segments: u32, "Of these, short ones before the last.";
+    message_bytes: u64, "Bytes of the message as sent.";
+    head_bytes: u64, "Bytes of its start line and fields.";
+    segments: u32, "Segments of the message, with merged ones counted separately.";
+    unfilled_segments: u32, "Short segments before the last one.";
     segment_bytes: u32, "Payload of a full segment on this flow.";
-    full_segments_by_end: u32, "Full segments that its sender had sent on this flow by its end.";
-    opening_bytes: u32, "Its part of the segment it starts in.";
-    pause: Option<Duration>, "Longest time between two of its segments, if 1 ms and nothing was sent again.";
-    pause_start: Option<Time>, "When it began.";
-    pause_previous_frame: Option<u64>, "Segment before it.";
-    pause_released_frame: Option<u64>, "Segment after it.";
-    pause_released_bytes: Option<u32>, "Payload of that.";
-    pause_offset: Option<u64>, "Where in the message that starts.";
-    pause_segments_before: Option<u32>, "Segments of the message before it.";
-    pause_since_ack: Option<Duration>, "ACK of all that had been sent to the segment after it, less the path; null if something was outstanding.";
+    full_segments_by_end: u32, "Full segments of its sender on this flow up to its end.";
+    opening_bytes: u32, "Payload of the message in its first segment.";
+    pause: Option<Duration>, "Longest time between two of its segments, if at least 1 ms and without a retransmission.";
+    pause_start: Option<Time>, "Start of that pause.";
+    pause_previous_frame: Option<u64>, "Segment before the pause.";
+    pause_released_frame: Option<u64>, "Segment after the pause.";
+    pause_released_bytes: Option<u32>, "Payload of that segment.";
+    pause_offset: Option<u64>, "Offset of that segment in the message.";
+    pause_segments_before: Option<u32>, "Segments of the message before the pause.";
+    pause_since_ack: Option<Duration>, "Time from the ACK of all sent data to that segment, less the path; null with bytes in flight.";
 } }
 
-table! { "One row a time that a stream of a flow was held up: a loss and its repair, a reordering, a window that was closed; of data with an HTTP flow's numbers, or of a SYN. A loss before the observation point shows as a hole, or, at the end of a flight, only as a silence in which the sender numbered packets that never came by."
+table! { "One row per interruption of a stream: a loss and its repair, a reordering, or a closed window; for data of an HTTP flow, or a SYN. A loss before the observation point shows as a hole. At the end of a flight such a loss shows only as a silence with missing IP identifications."
 RecoveryRow, RecoveriesTable {
     flow: u32, "Flow number.";
-    transaction: Option<u32>, "Transaction whose request (or response, by direction) it held up.";
-    direction: Direction, "Who sent what was held up.";
-    kind: RecoveryKind, "What held it up, and what set it going.";
-    first_frame: u64, "Frame at the start: the lost data, or the first that came behind it.";
-    last_frame: u64, "Frame at the end: the last that was sent again, or opened the window.";
-    start: Time, "When the data went by, or would have: the hole was seen, the window closed.";
-    end: Time, "When the last of it came by.";
-    original_frame: Option<u64>, "Frame of the data that was first sent again, where that came by.";
+    transaction: Option<u32>, "Delayed transaction: its request or response, by direction.";
+    direction: Direction, "Sender of the delayed data.";
+    kind: RecoveryKind, "Kind of the interruption and of its end.";
+    first_frame: u64, "Frame at the start: the lost data, or the first frame behind it.";
+    last_frame: u64, "Frame at the end: the last retransmission, or the window update.";
+    start: Time, "Time of the data at the capture point, of the hole, or of the closed window.";
+    end: Time, "Time of the last of it.";
+    original_frame: Option<u64>, "Frame of the first retransmitted data, if captured.";
     original_time: Option<Time>, "Its time.";
-    resent_frame: Option<u64>, "First frame that was sent again.";
+    resent_frame: Option<u64>, "First retransmission.";
     resent_time: Option<Time>, "Its time.";
-    resent_segments: u32, "Segments sent again; probes, where a window was closed; segments overtaken.";
+    resent_segments: u32, "Retransmitted segments; probes of a closed window; reordered segments.";
     resent_bytes: u64, "Payload bytes in them.";
-    timeouts: u32, "Of these, how many came after a wait that is long enough for the timer.";
+    timeouts: u32, "Of these, those after a wait long enough for the timer.";
     duplicate_acks: u32, "Duplicate ACKs until the end.";
-    silence: Duration, "Time in it that ended with something sent again and in which no data came by.";
-    timer: Option<Duration>, "What the sender waited before it sent the first of it again, as far as seen.";
-    rtt: Option<Duration>, "Least round trip of the path known then.";
-    was_tail: bool, "Nothing that was sent behind it had come by, or was acknowledged.";
-    ends_message: bool, "The message ends with what was outstanding: nothing more waited to be sent.";
-    offset: i64, "Where it starts in the stream, relative to the initial sequence number.";
+    silence: Duration, "Silence before retransmissions in this time.";
+    timer: Option<Duration>, "The sender's visible wait before the first retransmission.";
+    rtt: Option<Duration>, "Minimum round trip of the path known then.";
+    was_tail: bool, "No data behind it was captured or acknowledged.";
+    ends_message: bool, "The message ends with the bytes in flight: no more data waited.";
+    offset: i64, "Offset in the stream, relative to the initial sequence number.";
     outstanding_bytes: u64, "Bytes from there to the highest seen when it began.";
-    skipped_identifications: u32, "IPv4 identifications that the sender used and that were never seen.";
-    spurious_by: SpuriousEvidence, "How it is known that nothing was lost.";
-    confidence: f64, "0 to 1: that it is this kind.";
+    skipped_identifications: u32, "IPv4 identifications of the sender that were never captured.";
+    spurious_by: SpuriousEvidence, "Evidence that nothing was lost.";
+    confidence: f64, "0 to 1: confidence in this kind.";
 } }
 
-table! { "One row a response whose packets stood in a queue for longer than the path takes, and 50 ms at least."
+table! { "One row per response whose packets queued for longer than the path's round trip, and for at least 50 ms."
 QueueRow, QueuesTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction of the response.";
     first_frame: u64, "First packet of the response whose delay is known.";
     start: Time, "Its time.";
-    first_delay: Duration, "Its delay, over the least of the flow.";
+    first_delay: Duration, "Its delay over the minimum of the flow.";
     most_frame: u64, "Packet with the longest delay.";
     most_delay: Duration, "Its delay.";
     mean_delay: Duration, "Mean delay of the response's packets.";
     last_delay: Duration, "Delay of the last one.";
     samples: u64, "Packets whose delay is known.";
-    measured_by: QueueMeasure, "How the delays were measured.";
-    rtt: Duration, "Least round trip of the path.";
+    measured_by: QueueMeasure, "Method of the measurement.";
+    rtt: Duration, "Minimum round trip of the path.";
 } }
 
-table! { "One row an interval of a transaction with one cause. The waits of a transaction follow each other without a gap from its start_time to its end_time: they sum to its elapsed time to the nanosecond."
+table! { "One row pern interval of a transaction with one cause. The waits of a transaction follow each other without a gap from its start_time to its end_time: they sum to its elapsed time to the nanosecond."
 WaitRow, WaitsTable {
     flow: u32, "Flow number.";
     transaction: u32, "Transaction number on the flow.";
-    cause: Cause => "cause", "What the time was spent on.";
+    cause: Cause => "cause", "Cause of the time.";
     start: Time => "start_ns", "Start of the interval.";
     end: Time => "end_ns", "End of the interval.";
     first_frame: u64 => "first_frame", "Frame at its start.";
-    last_frame: u64 => "last_frame", "Frame at its end; the first again, if none marks it.";
+    last_frame: u64 => "last_frame", "Frame at its end; equal to the first if none marks it.";
     confidence: f64, "0 to 1.";
-    direction: Option<Direction>, "Whose segment waited: the request's or the response's; null: none did.";
-    constraint: Option<Constraint>, "What bound the segment that ended it.";
+    direction: Option<Direction>, "Message of the waiting segment: request or response; null without one.";
+    constraint: Option<Constraint>, "Binding constraint of the segment that ended it.";
     released_by: Option<u64>, "Frame of the ACK that released that segment.";
-    offset: Option<u64>, "Where that segment starts in its message.";
+    offset: Option<u64>, "Offset of that segment in its message.";
     bytes: Option<u32>, "Its payload.";
-    behind_frame: Option<u64>, "Latest short segment that was outstanding until then.";
-    behind_offset: Option<i64>, "Where that starts, from the start of the message.";
+    behind_frame: Option<u64>, "Latest unacknowledged short segment until then.";
+    behind_offset: Option<i64>, "Offset of that short segment in the message.";
     behind_bytes: Option<u32>, "Its payload.";
-    behind_stream: Option<u32>, "Of h2: the stream whose bytes were in that segment, if none of its own were.";
+    behind_stream: Option<u32>, "Of h2: the stream of that segment's bytes, if none are its own.";
 } }
 
-table! { "One row a retrieval: a page, as its base document and the transactions that it causes. In a capture without HTTP in clear, exchanges of TLS without keys make retrievals by time alone."
+table! { "One row per retrieval: a page, with its base document and the transactions that the document causes. In a capture without HTTP in clear, exchanges of TLS without keys make retrievals by time alone."
 RetrievalRow, RetrievalsTable {
     retrieval: u32 => "retrieval", "Number of the retrieval, from 0, by its start.";
     client: String => "client", "Address of the client.";
     flow: u32 => "flow", "Flow of the base document.";
     transaction: u32 => "transaction", "Transaction of the base document on that flow.";
     url: Option<String> => "url", "URL of the base document; null of TLS without keys.";
-    start: Time => "start_ns", "The SYN of its connection if that was opened for it, else its request.";
+    start: Time => "start_ns", "The SYN of its connection if opened for this request, else the request.";
     end: Time => "end_ns", "Last byte of the last response.";
-    elapsed: Duration => "elapsed_ns", "From start to end: the page time.";
+    elapsed: Duration => "elapsed_ns", "Time from start to end: the page time.";
     transactions: u32 => "transactions", "Transactions of the retrieval.";
-    flows: u32 => "flows", "Connections that they ran on.";
+    flows: u32 => "flows", "Connections of these transactions.";
     bytes: u64 => "bytes", "Response bytes, heads and framing included.";
-    how_grouped: Membership => "how_grouped", "The weakest evidence that a transaction belongs to it.";
-    confidence: f64 => "confidence", "0 to 1: the mean of that of its transactions.";
+    how_grouped: Membership => "how_grouped", "The weakest evidence among its transactions.";
+    confidence: f64 => "confidence", "0 to 1: the mean over its transactions.";
 } }
 
-table! { "One row a transaction of a retrieval, by the start of the request. Transactions whose request was not captured belong to none, and neither do tunnels (CONNECT)."
+table! { "One row per transaction of a retrieval, by the start of the request. Transactions without a captured request belong to no retrieval, nor do tunnels (CONNECT)."
 RetrievalTransactionRow, RetrievalTransactionsTable {
     retrieval: u32, "Number of the retrieval.";
     flow: u32, "Flow number.";
     transaction: u32, "Transaction number on the flow.";
-    how: Membership, "Why it belongs to the retrieval.";
-    initiator_flow: Option<u32>, "Flow of the transaction that caused it, if that is known.";
+    how: Membership, "Evidence that it belongs to the retrieval.";
+    initiator_flow: Option<u32>, "Flow of the transaction that caused it, if known.";
     initiator_transaction: Option<u32>, "Number of that transaction on its flow.";
-    known: Option<Time>, "When the client could know of it: by then the initiator's link had come, else all of it.";
-    start: Time, "The SYN of its connection if that was opened for it, else its request.";
+    known: Option<Time>, "Time when the client could know of it: arrival of the initiator's link, else of its end.";
+    start: Time, "The SYN of its connection if opened for this request, else the request.";
     request_time: Time, "First byte of its request.";
-    end: Time, "Last byte of its response, else the last that was seen of it.";
+    end: Time, "Last byte of its response, else its last captured byte.";
 } }
 
-table! { "One row an interval of a retrieval with the transaction and the wait that it was spent on: the chain of transactions that bounds the page time. The rows of a retrieval follow each other without a gap from its start to its end."
+table! { "One row pern interval of a retrieval with its transaction and wait: the chain of transactions that bounds the page time. The rows of a retrieval follow each other without a gap from its start to its end."
 CriticalPathRow, CriticalPathTable {
     retrieval: u32, "Number of the retrieval.";
     step: u32, "Number of the interval, from 0, by time.";
     flow: u32 => "flow", "Flow number.";
     transaction: u32 => "transaction", "Transaction number on the flow.";
-    cause: Cause => "cause", "What the time was spent on.";
+    cause: Cause => "cause", "Cause of the time.";
     start: Time => "start_ns", "Start of the interval.";
     end: Time => "end_ns", "End of the interval.";
     share: f64, "Its part of the page time, 0 to 1.";
 } }
 
-table! { "One row a piece of strange traffic, or of a strange file."
+table! { "One row per anomaly of the traffic or the file."
 AnomalyRow, AnomaliesTable {
-    kind: AnomalyKind => "kind", "What was strange.";
-    frame: Option<u64> => "frame", "Frame at which it was noticed.";
-    flow: Option<u32> => "flow", "Flow it is about.";
+    kind: AnomalyKind => "kind", "Kind of the anomaly.";
+    frame: Option<u64> => "frame", "Frame of its detection.";
+    flow: Option<u32> => "flow", "Flow of the anomaly.";
     offset: Option<u64> => "offset", "Offset in the file.";
     detail: String => "detail", "What exactly.";
 } }
