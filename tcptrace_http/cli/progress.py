@@ -107,14 +107,14 @@ class CorpusProgress(_Line):
 
 
 def corpus_line(progress: UnitProgress) -> str:
-    """Units that are done, as a bar of bytes too, the rate of all workers, and the time left."""
+    """Return the complete units, a bar of bytes, the rate of all workers, and the remaining time."""
     rate = progress.bytes_per_second / _MEGABYTE
     done = f"{progress.done} of {progress.units} units, {rate:.1f} MB/s"
     return f"{_bar(progress.done_bytes, progress.total_bytes)} {done}{_time_left(progress.seconds_left)}"
 
 
 def reproduction_line(progress: RunProgress) -> str:
-    """Runs that are done, as a bar too, how many there are per second, and the time left."""
+    """Return the complete runs with a bar, the runs per second, and the remaining time."""
     rate = progress.done / max(progress.elapsed_seconds, 1e-9)
     done = f"{progress.done} of {progress.total} runs, {rate:.1f} per second"
     return f"{_bar(progress.done, progress.total)} {done}{_time_left(progress.seconds_left)}"

@@ -306,7 +306,7 @@ def _targets(analysis: Analysis) -> dict[int, set[str]]:
 
 
 def physical(frame: pl.DataFrame) -> pl.DataFrame:
-    """The frame with times and durations as integer nanoseconds, enumerations as text."""
+    """Return the frame with times and durations as integer nanoseconds, and enumerations as text."""
     import polars as pl
     import polars.selectors as cs
 
@@ -314,7 +314,7 @@ def physical(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def captured_packets(analysis: Analysis, flows: list[int], origin: int) -> pl.DataFrame:
-    """The packets of these flows: the columns of :class:`Packet` but for its place."""
+    """Return the packets of these flows with the columns of :class:`Packet` except its place."""
     import polars as pl
 
     headers = analysis.packets.select("frame", "header_bytes", "source", "timestamp_value")

@@ -1,4 +1,4 @@
-"""The content of requests and responses: links, profiles, bodies, redirects and expectations."""
+"""Content of requests and responses: links, profiles, bodies, redirects and expectations."""
 
 from __future__ import annotations
 

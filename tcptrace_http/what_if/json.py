@@ -43,7 +43,7 @@ SCHEMA_VERSION: Final = 1
 
 
 def rendered(prediction: Prediction) -> str:
-    """The document, ending in a newline."""
+    """Return the document with a final newline."""
     document = {
         "schema_version": SCHEMA_VERSION,
         "capture": prediction.capture,

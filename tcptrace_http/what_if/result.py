@@ -1,4 +1,4 @@
-"""A prediction with the formats that it is written in."""
+"""Prediction with its output formats."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["WhatIf"]
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class WhatIf(Prediction):
-    """The predictions of one capture; times are nanoseconds of its retrievals together, without pauses between."""
+    """Predictions for one capture. Times are nanoseconds of its retrievals together, without pauses."""
 
     def text(self, *, width: int = 80, every: bool = False) -> str:
         """Return the savings and their causes as text for a reader; with ``every``, all rows."""

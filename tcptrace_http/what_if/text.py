@@ -45,7 +45,7 @@ _TITLES: Final = {
 
 
 def rendered(prediction: Prediction, *, width: int, every: bool) -> str:
-    """The whole text, lines of at most ``width`` where their words let them."""
+    """Return the whole text, with lines of at most ``width`` where the words allow it."""
     sections = [
         [*_wrapped(retelling(prediction), width), *_wrapped(headline(prediction), width)],
         *(_table(prediction, title, width, every=every) for title in _TITLES),
@@ -56,7 +56,7 @@ def rendered(prediction: Prediction, *, width: int, every: bool) -> str:
 
 
 def retelling(prediction: Prediction) -> str:
-    """Measured and modelled time, and whether the one can stand for the other."""
+    """Return measured and modelled time, and whether the model is accurate enough."""
     what = "retrieval" if prediction.retrievals == 1 else counted(prediction.retrievals, "retrieval")
     name = clipped(printable(prediction.capture), _NAME_MAX)
     measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
@@ -88,7 +88,7 @@ def _path(prediction: Prediction) -> str:
 
 
 def headline(prediction: Prediction) -> str:
-    """What the change that matters most would bring, and what it is that goes."""
+    """Return the result of the most important change, and the cause that disappears."""
     best = _best(prediction)
     if best is None:
         return "No tried change shortens the retrieval."
@@ -104,7 +104,7 @@ def headline(prediction: Prediction) -> str:
 
 
 def _best(prediction: Prediction) -> Row | None:
-    """The row to begin with: a fix that mends what was found, first the server's; else the one that saves most."""
+    """Return the first row to show: a fix of a finding, the server's first, or else the largest saving."""
     saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
     single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
     mending = [row for row in single if row.mends]
@@ -117,7 +117,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 
 def _table(prediction: Prediction, title: str, width: int, *, every: bool) -> list[str]:
-    """The rows of a kind: those that make no difference are named in a line."""
+    """Return the rows of a kind. Rows without an effect are named in one line."""
     kind, is_second_access, words = _TITLES[title]
     rows = [row for row in prediction.rows if row.kind == kind and row.is_second_access == is_second_access]
     if not rows:
@@ -164,7 +164,7 @@ def _changes(row: Row) -> Iterator[str]:
 
 
 def _details(prediction: Prediction, width: int) -> list[str]:
-    """Where few changes were asked for, all causes of each: they sum to what it saves."""
+    """Return all causes of each change, if few were requested: they sum to its saving."""
     if len(prediction.rows) > _DETAILED_MAX:
         return []
     rows = [(row.name, cause) for row in prediction.rows for cause in row.causes]
@@ -176,7 +176,7 @@ def _details(prediction: Prediction, width: int) -> list[str]:
 
 
 def _notes(prediction: Prediction, width: int, *, every: bool) -> list[str]:
-    """What there is to know of the rows, and what has none, and why."""
+    """Return notes about the rows, and about changes without a row."""
     lines = []
     if any(row.mends for row in prediction.rows):
         lines += _wrapped("* fixes a finding of this capture.", width)
