@@ -5,14 +5,14 @@
     import tcptrace_http
 
     analysis = tcptrace_http.analyze("slow.pcapng")
-    analysis.findings      # named pathologies with frames, time lost and remedy (a polars frame)
-    analysis.transactions  # one row an HTTP request and its response
+    analysis.findings      # findings with frames, lost time and remedy (a polars frame)
+    analysis.transactions  # one row per HTTP request and its response
     tcptrace_http.scan("slow.pcapng", table="segments")  # a lazy frame
-    tcptrace_http.diff("before.pcapng", "after.pcapng").causes  # the difference of the times, by cause
-    tcptrace_http.whatif("slow.pcapng").table  # what it would have cost with the server fixed, or otherwise
+    tcptrace_http.diff("before.pcapng", "after.pcapng").causes  # the time difference by cause
+    tcptrace_http.whatif("slow.pcapng").table  # the predicted times with fixes and strategies
     tcptrace_http.explain("short-initial-segment")
     tcptrace_http.add_captures(["captures/"], into="week")  # a dataset of many captures
-    tcptrace_http.corpus("week").findings  # its tables, as lazy frames
+    tcptrace_http.corpus("week").findings  # the tables of a dataset, as lazy frames
 
 The names in ``__all__`` are the public ones. They are imported when they are first used: importing the
 package costs nothing, and ``--help`` works without the native core.

@@ -211,7 +211,7 @@ def is_small(path: str) -> bool:
     try:
         status = os.stat(path)
     except OSError:
-        return True  # it cannot be opened, and that is said soon
+        return True  # a later step reports the unreadable file
     return path != STANDARD_INPUT and stat.S_ISREG(status.st_mode) and status.st_size < SHARED_FROM_BYTES
 
 

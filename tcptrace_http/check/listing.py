@@ -82,7 +82,7 @@ def policy_template() -> str:
         "",
         'extends = "recommended"          # or strict, lan, satellite, or a file beside this one',
         'max-inconclusive = "50%"         # connections that a rule may be unable to judge',
-        'cut-short = "inconclusive"       # a capture that ends in a packet: ignored, inconclusive, failed',
+        'cut-short = "inconclusive"       # a capture that ends inside a packet: ignored, inconclusive, failed',
         "",
         "# A level (off, warn, error), or a level with options:",
         '#   ["error", { max = 2, max-ms = "2*rtt", min-confidence = 0.8, structure = true }]',

@@ -95,7 +95,7 @@ def main() -> None:
     gc.disable()
     prepare_streams()
     code = run()
-    with contextlib.suppress(OSError):  # run has told it already
+    with contextlib.suppress(OSError):  # run has reported the error already
         sys.stdout.flush()
     sys.stderr.flush()
     # All output is written. The teardown of modules and tables would take as long as ten thousand packets.
@@ -106,7 +106,7 @@ def run(arguments: list[str] | None = None) -> int:
     """Run the command line, by default with the arguments of the process; return the exit code."""
     try:
         return _completed(arguments)
-    except SystemExit as end:  # click has told a shell what completes a line
+    except SystemExit as end:  # click has sent completions to a shell
         return end.code if isinstance(end.code, int) else EXIT_UNUSABLE
     except click.ClickException as error:
         error.show()

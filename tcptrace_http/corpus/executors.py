@@ -305,7 +305,7 @@ def serve(number: int) -> None:
         is_last = _peak_bytes() > WORKER_BYTES_MAX
         try:
             connection.send((result, error, is_last))
-        except (AttributeError, TypeError) as unsent:  # what the function made cannot be pickled
+        except (AttributeError, TypeError) as unsent:  # the function's result cannot be pickled
             connection.send((None, TypeError(f"{type(error or result).__name__}: {error or unsent}"), is_last))
 
 

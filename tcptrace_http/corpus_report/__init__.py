@@ -151,7 +151,7 @@ def _trends(findings: pl.DataFrame, traffic: pl.DataFrame) -> list[Trend]:
         of_host = traffic.filter(pl.col("host") == host).select("time", "transactions")
         points = of_host.join(found.select("time", "findings", "lost_ns"), on="time", how="left").fill_null(0)
         if points.is_empty():
-            continue  # of a flow without a transaction there is nothing to compare with
+            continue  # a flow without a transaction has no reference
         # A transaction may have several findings of a kind; the share of transactions with any is the
         # changing figure.
         counts = points.select(pl.min_horizontal("findings", "transactions"))["findings"].to_list()

@@ -5,7 +5,7 @@
     difference = tcptrace_http.diff("slow.pcapng", "modelled.toml")
     difference.causes        # time of each cause on both critical paths, and the difference
     difference.transactions  # aligned transactions with their elapsed times
-    difference.plot.causes()  # from the left side's time to the right one's, as a chart
+    difference.plot.causes()  # chart from the left side's time to the right side's
     print(difference.text())
 
 Differences are left minus right: positive if the left side took longer.
