@@ -70,7 +70,7 @@ class Analysis(DerivedTables):
         from tcptrace_http.captured_frame import captured_frame
 
         source = self._decoded.source
-        self._must_be_readable_again("one of its packets")
+        self._check_rereadable("one of its packets")
         return captured_frame(source, frame)
 
     def __repr__(self) -> str:

@@ -72,7 +72,7 @@ class DerivedTables(NativeTables):
     @cached_property
     def inconclusive(self) -> pl.DataFrame:
         """Return one row per detector and capture flaw that prevented judgements."""
-        return self._chosen("inconclusive", self._judge_the_unjudged)
+        return self._chosen("inconclusive", self._judge_rest)
 
     @cached_property
     def may_have_hops(self) -> bool:
@@ -208,7 +208,7 @@ class DerivedTables(NativeTables):
         gathered = self.gathered if self.has_candidates else None
         return together([self.findings_of_flows, self.pages.findings, of_capture], gathered)
 
-    def _judge_the_unjudged(self) -> pl.DataFrame:
+    def _judge_rest(self) -> pl.DataFrame:
         if not self.has_candidates or self.flaws.is_empty():
             return empty_frame(TABLES["inconclusive"])
         from tcptrace_http.detectors import DETECTORS, inconclusive

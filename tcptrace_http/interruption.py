@@ -42,7 +42,7 @@ class Interruption:
         """Wake up the thread that waits for input."""
         os.write(self._wake, b"\0")
 
-    def lets_read(self, file: int) -> bool:
+    def wait_for_input(self, file: int) -> bool:
         """Wait for input or its end; return False if a signal ends the input."""
         while self._signals <= 1:
             left = self._deadline - time.monotonic() if self._signals else None
@@ -57,7 +57,7 @@ class Interruption:
                 return True
         return False
 
-    def waits_at_end(self) -> bool:
+    def wait_at_end(self) -> bool:
         """Wait a moment for a file to grow; return False if the input does not wait."""
         if not self.follows or self._signals:
             return False
@@ -89,10 +89,10 @@ class InterruptibleFile(io.FileIO):
         current = _current
         if current is None:
             return super().readinto(buffer)
-        while current.lets_read(self.fileno()):
+        while current.wait_for_input(self.fileno()):
             count = super().readinto(buffer)
             # A pipe without a writer does not grow.
-            if count or not self.seekable() or not current.waits_at_end():
+            if count or not self.seekable() or not current.wait_at_end():
                 return count
         return 0
 

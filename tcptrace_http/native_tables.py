@@ -175,11 +175,11 @@ class NativeTables:
     @cached_property
     def _again(self) -> Decoded:
         """Return the capture decoded again, with the on-request tables."""
-        self._must_be_readable_again(f"these tables: analyze(path, tables={sorted(ON_REQUEST)})")
+        self._check_rereadable(f"these tables: analyze(path, tables={sorted(ON_REQUEST)})")
         source = self._decoded.source
         return decode(source, on_request=ON_REQUEST, statistics=False, keylog=self._decoded.keylog)
 
-    def _must_be_readable_again(self, what: str) -> None:
+    def _check_rereadable(self, what: str) -> None:
         source = self._decoded.source
         if not isinstance(source, bytes) and not Path(source).is_file():
             raise KeyError(f"{self.capture.path} cannot be read a second time for {what}")

@@ -67,7 +67,7 @@ def rotated_batches(  # noqa: PLR0913 -- what there is to ask for
         core.begin_window()
     for path in paths:
         yield from stream.read(path, on_file)
-    stream.ends_window()
+    stream.end_window()
     if after:
         core.end_window()
         for path in after:
@@ -143,7 +143,7 @@ class _Stream:
             self._core.next_file()
         return False
 
-    def ends_window(self) -> None:
+    def end_window(self) -> None:
         """Fix the facts of the capture as they are now."""
         self._provenance = provenance_of(self._label, self._core, is_damaged=bool(self._strangeness))
         self._is_own = False

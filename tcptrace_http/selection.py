@@ -75,11 +75,11 @@ def selected(
             made["retrieval_transactions"], on="retrieval", how="semi", maintain_order="left"
         )
     if key:
-        made |= _about_more_than_a_transaction(table, made, analysed.findings, is_cut=is_cut)
+        made |= _other_findings(table, made, analysed.findings, is_cut=is_cut)
     return made
 
 
-def _about_more_than_a_transaction(
+def _other_findings(
     table: str, selected: Mapping[str, pl.DataFrame], findings: pl.DataFrame, *, is_cut: bool
 ) -> dict[str, pl.DataFrame]:
     """Return the inconclusive rows of the selected flows, and the related findings unless ``table`` is findings.

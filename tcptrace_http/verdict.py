@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysed import Analysed
 
-__all__ = ["Verdict", "findings_told", "verdict"]
+__all__ = ["Verdict", "findings_words", "verdict"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ def verdict(analysis: Analysed) -> Verdict:
     return Verdict(headline, detail)
 
 
-def findings_told(findings: pl.DataFrame) -> str:
+def findings_words(findings: pl.DataFrame) -> str:
     """Return the number of findings, their loss including the notes, and the number of notes (severity info)."""
     is_note = findings["severity"] == NOTE
     told, notes = int((~is_note).sum()), int(is_note.sum())

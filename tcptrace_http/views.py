@@ -149,14 +149,14 @@ def _are(count: int, noun: str) -> str:
 
 def summary(analysis: Analysed) -> str:
     """Return an analysis in one line: the counts, and the time that findings lost."""
-    from tcptrace_http.verdict import findings_told
+    from tcptrace_http.verdict import findings_words
 
     capture = analysis.capture
     counts = (
         counted(capture.packets, "packet"),
         counted(analysis.flows.height, "flow"),
         counted(analysis.transactions.height, "transaction"),
-        findings_told(analysis.findings),
+        findings_words(analysis.findings),
     )
     return f"<analysis of {capture.path}: {', '.join(counts)}>"
 

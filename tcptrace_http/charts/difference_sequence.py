@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.charts._theme import HEIGHT, WIDTH, seconds, titled
-from tcptrace_http.charts.segment_marks import data_segments, told_apart
+from tcptrace_http.charts.segment_marks import data_segments, distinguishable
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def draw(
         _side(name, segments.filter(flow=flow))
         for name, segments, flow in zip(_COLOURS, (left_segments, right_segments), flows, strict=True)
     ]
-    marks, note = told_apart(pl.concat([sent for sent, _ in sides]))
+    marks, note = distinguishable(pl.concat([sent for sent, _ in sides]))
     if marks.is_empty():
         raise NothingToDraw("no server sent anything on these flows")
     x = alt.X("time:Q", title="time since the flow began (s)")

@@ -9,7 +9,7 @@ from tcptrace_http.charts._theme import MARKS_MAX, seconds, span
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["data_segments", "told_apart"]
+__all__ = ["data_segments", "distinguishable"]
 
 
 def data_segments(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
@@ -32,7 +32,7 @@ def data_segments(segments: pl.DataFrame, origin: Any) -> pl.DataFrame:
     )
 
 
-def told_apart(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
+def distinguishable(sent: pl.DataFrame) -> tuple[pl.DataFrame, str]:
     """Return as many marks as are distinguishable, with a note about them.
 
     Excess marks of a ``kind`` and an interval are merged from the minimum to the maximum sequence number.

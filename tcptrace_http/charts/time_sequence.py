@@ -19,7 +19,7 @@ from tcptrace_http.charts._theme import (
     span,
     titled,
 )
-from tcptrace_http.charts.segment_marks import data_segments, told_apart
+from tcptrace_http.charts.segment_marks import data_segments, distinguishable
 from tcptrace_http.errors import NothingToDraw
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def draw(
     is_sent = pl.col("direction").cast(pl.String) == direction
     sent = data_segments(own.filter(is_sent, pl.col("payload_bytes") > 0), origin)
     lines = _lines(own.filter(~is_sent), origin)
-    marks, note = told_apart(pl.concat([sent, _selective_acks(own.filter(~is_sent), origin)]))
+    marks, note = distinguishable(pl.concat([sent, _selective_acks(own.filter(~is_sent), origin)]))
     top = _top(marks, lines)
     shades, unshaded = _shades(waits.filter(flow=flow), origin)
     layers = [

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import polars as pl
 
 from tcptrace_http.charts import needs_altair, trend
-from tcptrace_http.corpus_report.words import change_told, headline, shown, size, time_told
+from tcptrace_http.corpus_report.words import change_words, headline, shown, size, time_words
 from tcptrace_http.report.html.interactive import chart_section, interactive_page, table_of, table_section
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def _trend_chart(report: CorpusReport) -> dict[str, Any]:
             "time": each.changed_at,
             "detector": each.detector,
             "host": shown(each.host),
-            "words": change_told(each, report.every),
+            "words": change_words(each, report.every),
         }
         for each in lines
         if each.change is not None
@@ -71,7 +71,7 @@ def _tables(report: CorpusReport) -> dict[str, Any]:
                 int(each.points["findings"].sum()),
                 int(each.points["transactions"].sum()),
                 round(each.lost_ns / 1e6, 3),
-                change_told(each, report.every),
+                change_words(each, report.every),
             )
             for each in report.trends[:_ROWS_MAX]
         ],
@@ -93,7 +93,7 @@ def _body(report: CorpusReport, charts: dict[str, Any], tables: dict[str, Any]) 
     yield f"<header><p class=path>{escape(report.name)}</p>"
     yield f"<h1>{escape(headline(report))}</h1><p>{escape(size(report))}</p></header><main>"
     if report.since is not None:
-        yield from _new(report, time_told(report.since, report.every))
+        yield from _new(report, time_words(report.since, report.every))
     if charts:
         yield chart_section("trend", f"Findings, {report.every} by {report.every}", *_changes(report))
     for name, table in tables.items():
@@ -115,7 +115,7 @@ def _new(report: CorpusReport, since: str) -> Iterator[str]:
         return
     items = "".join(
         f"<li><b>{escape(row['detector'])}</b> at {escape(shown(row['host']))},"
-        f" first {time_told(row['first'], report.every)}:"
+        f" first {time_words(row['first'], report.every)}:"
         f" {row['findings']:,} findings, {row['lost_ns'] / 1e6:,.1f} ms lost</li>"
         for row in report.new.head(_LINES).iter_rows(named=True)
     )
@@ -126,4 +126,4 @@ def _new(report: CorpusReport, since: str) -> Iterator[str]:
 def _changes(report: CorpusReport) -> Iterator[str]:
     for each in report.trends[:_LINES]:
         if each.change is not None:
-            yield f"{each.detector} at {shown(each.host)} {change_told(each, report.every)}."
+            yield f"{each.detector} at {shown(each.host)} {change_words(each, report.every)}."

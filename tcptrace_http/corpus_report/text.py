@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.corpus_report import GROUPINGS
-from tcptrace_http.corpus_report.words import change_told, headline, shown, size, time_told
+from tcptrace_http.corpus_report.words import change_words, headline, shown, size, time_words
 from tcptrace_http.quantity import duration
 from tcptrace_http.report.grid import Heading, grid, printable
 
@@ -31,7 +31,7 @@ def _sections(report: CorpusReport, width: int) -> Iterator[list[str]]:
     yield [*textwrap.wrap(words, width), *textwrap.wrap(size(report), width)]
     if not report.findings or report.since is None:
         return
-    since = time_told(report.since, report.every)
+    since = time_words(report.since, report.every)
     rows: list[tuple[str, ...]] = [
         (shown(row["detector"]), shown(row["host"]), f"{row['findings']:,}", duration(row["lost_ns"]))
         for row in report.new.head(_ROWS_SHOWN).iter_rows(named=True)
@@ -40,7 +40,7 @@ def _sections(report: CorpusReport, width: int) -> Iterator[list[str]]:
     yield _table(f"New since {since}", headings, rows, report.new.height, width)
     changed = [trend for trend in report.trends if trend.change is not None]
     rows = [
-        (shown(trend.detector), shown(trend.host), change_told(trend, report.every))
+        (shown(trend.detector), shown(trend.host), change_words(trend, report.every))
         for trend in changed[:_ROWS_SHOWN]
     ]
     headings = (Heading("finding"), Heading("host", is_elastic=True), Heading("change"))

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.corpus_report import CorpusReport, Trend
 
-__all__ = ["change_told", "headline", "shown", "size", "time_told"]
+__all__ = ["change_words", "headline", "shown", "size", "time_words"]
 
 #: Placeholder for a name that the captures do not show.
 _NONE = "-"
@@ -38,16 +38,16 @@ def size(report: CorpusReport) -> str:
     )
 
 
-def change_told(trend: Trend, every: str) -> str:
+def change_words(trend: Trend, every: str) -> str:
     """Return the start, or the change, per 1,000 transactions."""
     change, at = trend.change, trend.changed_at
     if change is None or at is None:
         return ""
     before, after = (f"{1000 * share:.3g}" for share in (change.before, change.after))
-    return f"{change.word} {time_told(at, every)}: {before} to {after} per 1,000 transactions"
+    return f"{change.word} {time_words(at, every)}: {before} to {after} per 1,000 transactions"
 
 
-def time_told(time: datetime, every: str) -> str:
+def time_words(time: datetime, every: str) -> str:
     """Return a day, or an hour of it."""
     return f"{time:%Y-%m-%d}" if every == "day" else f"{time:%Y-%m-%d %H:00}"
 

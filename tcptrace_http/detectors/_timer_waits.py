@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-__all__ = ["sent_again", "timer_waits", "told_of_queue"]
+__all__ = ["sent_again", "timer_waits", "with_queue_text"]
 
 #: A kernel drops the last ACK of a handshake if its accept queue is full, and sends its SYN-ACK again (Linux,
 #: tcp_v4_syn_recv_sock: sk_acceptq_is_full).
@@ -116,7 +116,7 @@ def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     )
 
 
-def told_of_queue(findings: pl.LazyFrame) -> pl.LazyFrame:
+def with_queue_text(findings: pl.LazyFrame) -> pl.LazyFrame:
     """Return the findings, with the text about a full accept queue where a request met one."""
     import polars as pl
 

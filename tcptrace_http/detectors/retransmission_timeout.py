@@ -35,7 +35,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.detectors._recoveries import ms, ns
-from tcptrace_http.detectors._timer_waits import sent_again, timer_waits, told_of_queue
+from tcptrace_http.detectors._timer_waits import sent_again, timer_waits, with_queue_text
 from tcptrace_http.detectors._wording import counted
 
 if TYPE_CHECKING:
@@ -88,4 +88,4 @@ def find(tables: Mapping[str, pl.DataFrame], *, lost_min: timedelta = LOST_MIN) 
             by_timer,
         ),
         remedy=pl.lit(REMEDY),
-    ).pipe(told_of_queue)
+    ).pipe(with_queue_text)

@@ -337,7 +337,7 @@ def _in_time(left: _Walk, right: _Walk) -> list[Divergence]:
 
 
 def _waited_longer(walk: _Walk, against: _Walk, *, is_left: bool) -> Iterator[tuple[int, Divergence]]:
-    """Yield the waits of ``walk`` without a counterpart, with their start after its start."""
+    """Yield the waits of ``walk`` without a counterpart, each with its start after the transaction's start."""
     for index, segment in enumerate(walk.segments):
         other = against.covering(segment)
         if other is None or segment.is_repeat:

@@ -76,7 +76,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
     from tcptrace_http.what_if.captured import captured
     from tcptrace_http.what_if.fixes import FIXES
     from tcptrace_http.what_if.predict import nearest
-    from tcptrace_http.what_if.strategies import as_it_is
+    from tcptrace_http.what_if.strategies import unmodified
 
     first, fixes = _parts(name)
     number = _most_transactions(analysis) if retrieval is None else retrieval
@@ -85,7 +85,7 @@ def modelled(name: str, analysis: Analysis, *, retrieval: int | None) -> Modelle
     inferred = nearest(told)
     is_fix = first in FIXES and first not in _strategies()
     is_as_it_is = is_fix or first == INFERRED
-    candidate = as_it_is(inferred) if is_as_it_is else _by_strategy(_of_first_visit(inferred), first)
+    candidate = unmodified(inferred) if is_as_it_is else _by_strategy(_of_first_visit(inferred), first)
     notes = [f"What is compared of {first} is {candidate.note}."] if candidate.note else []
     for fix in [first, *fixes] if is_fix else fixes:
         fixed = FIXES[fix].apply(candidate.scenario)

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 __all__ = [
     "Held",
     "ack_delay",
-    "beating_later",
     "heartbeat_period",
     "held_acks",
     "may_hold",
     "phase_of_runs",
     "with_delays",
+    "with_later_heartbeat",
     "with_quick_acks",
 ]
 
@@ -165,7 +165,7 @@ def _timer(delay: DelayTimer, observed: Observed, found: list[Held]) -> tuple[De
     return DelayTimer(delay=round(median(delays))), figure
 
 
-def beating_later(stack: Stack, offset: int) -> Stack:
+def with_later_heartbeat(stack: Stack, offset: int) -> Stack:
     """Return the stack with its heartbeat, if any, later by ``offset``."""
     delay = stack.acks.delay
     if not isinstance(delay, Heartbeat):

@@ -189,7 +189,7 @@ def _sent_again(observed: Observed, flow: int, seen_at: dict[int, int], *, to_cl
         least = packet.time + far
         until = least if observed.is_near_client else seen_at.get(packet.frame, least)
         surely = until - max(round(_UNKNOWN * (until - least)), _CLOCK)
-        if not packet.payload or heard.was_there(packet, surely, until - _CLOCK):
+        if not packet.payload or heard.has_arrived(packet, surely, until - _CLOCK):
             continue
         needed += 1
         for before in _carrying(packet, with_data):
@@ -223,7 +223,7 @@ class _Heard:
             elif ack.ack == highest and not ack.payload and not ack.flags & SYN:
                 recovery = sent
 
-    def was_there(self, again: Packet, surely: int, until: int) -> bool:
+    def has_arrived(self, again: Packet, surely: int, until: int) -> bool:
         """Return whether the receiver had the data before its retransmission arrived.
 
         An ACK of the retransmission is visible from ``until`` on, and certainly not before ``surely``.

@@ -10,8 +10,8 @@ from reference_sim.scenario import Browser, KeepAlive, Scenario, Server, Writes
 from reference_sim.workloads import tap_at
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference.ack_delay import (
-    beating_later,
     with_delays,
+    with_later_heartbeat,
     with_quick_acks,
 )
 from tcptrace_http.inference.client_clock import reactions
@@ -164,7 +164,7 @@ class Parts:
         )
         browser = Browser(
             node=network.clients[0],
-            stack=beating_later(choice.strategy.client(client_stack), self.clock),
+            stack=with_later_heartbeat(choice.strategy.client(client_stack), self.clock),
             visits=visits,
             parse=parse if isinstance(parse, int) else 0,
             http_version=choice.strategy.version,

@@ -68,10 +68,10 @@ def _is_better(observed: Observed, one: tuple[float, Timeline], other: tuple[flo
     (off, run), (other_off, other_run) = one, other
     if off <= other_off * _BETTER:
         return True
-    return off < other_off * _ABOUT and _goes_along(observed, run) > _goes_along(observed, other_run)
+    return off < other_off * _ABOUT and _matches_until(observed, run) > _matches_until(observed, other_run)
 
 
-def _goes_along(observed: Observed, run: Timeline) -> int:
+def _matches_until(observed: Observed, run: Timeline) -> int:
     """Return the time until which the run matches the capture."""
     parted = partings(observed, run, by=_PARTED)
     return parted[0].packet.time - max(parted[0].late, 0) if parted else observed.packets[-1].time

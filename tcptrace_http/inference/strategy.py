@@ -146,7 +146,7 @@ def _at_once_in(exchanges: Iterable[Exchange]) -> int:
         start, end = spans.get(exchange.flow, (exchange.start, exchange.response_end))
         spans[exchange.flow] = (min(start, exchange.start), max(end, exchange.response_end))
     starts = sorted(start for start, _ in spans.values())
-    # With a clock step back, a connection can end before its start; it then counts as never open.
+    # A clock step back can end a connection before its start. Such a connection counts as never open.
     ends = sorted(max(span) for span in spans.values())
     return max(bisect_right(starts, begin) - bisect_right(ends, begin) for begin in starts)
 

@@ -166,7 +166,7 @@ def _by_capture(
     return replace(
         report,
         outcomes=[
-            *(_placed(outcome, kept) for outcome in judged if _is_told(outcome, session)),
+            *(_placed(outcome, kept) for outcome in judged if _is_tested(outcome, session)),
             *_habit_outcomes(session, policy, _OF_ANY_VERSION if session.is_http2 else _BETTER_BY_SOCKETS),
             *_streams_control(session),
             _steps_control(session),
@@ -188,7 +188,7 @@ def with_habits(outcomes: Iterable[Outcome], habitual: Iterable[Outcome]) -> lis
     ]
 
 
-def _is_told(outcome: Outcome, session: Session) -> bool:
+def _is_tested(outcome: Outcome, session: Session) -> bool:
     """Return whether a rule was tested. A rule that no path condition triggers does not count as passed."""
     return outcome.name != "slow-start-restart" or outcome.status is not Status.PASSED or session.has_restarted
 
@@ -206,7 +206,7 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
         session.note(f"not judged, for want of packets: {', '.join(unseen)}")
     return CheckReport(
         outcomes=[
-            *(each for each in _habit_outcomes(session, policy, told) if _is_told(each, session)),
+            *(each for each in _habit_outcomes(session, policy, told) if _is_tested(each, session)),
             *_threshold_outcomes(policy),
             *_streams_control(session),
             _steps_control(session),

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from tcptrace_http.analysis import Analysis
 
-__all__ = ["what_cannot_be_seen", "what_was_looked_for"]
+__all__ = ["capture_limits", "search_scope"]
 
 #: Anomaly kinds that a capture finding covers better.
 _FINDING_OF_KIND: Final = {
@@ -30,7 +30,7 @@ _PROTOCOLS: Final = {"http": "HTTP", "tls": "TLS", "h2": "HTTP/2"}
 _UNKNOWN_PROTOCOL: Final = "unknown_protocol"
 
 
-def what_was_looked_for(analysis: Analysis) -> str:
+def search_scope(analysis: Analysis) -> str:
     """Return the searched pathologies and the number of responses without any."""
     import polars as pl
 
@@ -45,7 +45,7 @@ def what_was_looked_for(analysis: Analysis) -> str:
     return f"{looked} Some of them could not be judged in every flow: see below."
 
 
-def what_cannot_be_seen(analysis: Analysis) -> Iterator[str]:
+def capture_limits(analysis: Analysis) -> Iterator[str]:
     """Yield sentences about the capture's limits, each only if it applies."""
     if analysis.capture.tcp_packets == 0:
         yield "There are no TCP packets in it."

@@ -14,7 +14,7 @@ from tcptrace_http.report import limits
 from tcptrace_http.report.grid import Heading, grid, printable
 from tcptrace_http.report.stream_columns import NOTHING, OF_STREAMS, status_of, target_of
 from tcptrace_http.report.time_by_cause import time_by_cause
-from tcptrace_http.verdict import findings_told
+from tcptrace_http.verdict import findings_words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -90,9 +90,9 @@ class _Report:
         told = [group for group in groups if not group.is_note]
         notes = [group for group in groups if group.is_note]
         yield ""
-        yield self._painted(findings_told(findings), _BOLD)
+        yield self._painted(findings_words(findings), _BOLD)
         if all(DETECTORS[group.detector].reads_flaws for group in told):
-            yield from self._prose(limits.what_was_looked_for(self._analysis))
+            yield from self._prose(limits.search_scope(self._analysis))
         for group in told:
             yield ""
             yield from self._pathology(group)
@@ -156,7 +156,7 @@ class _Report:
             yield from self._prose(f"A proxy asked its upstream server for {served}: --format csv --table hops")
 
     def _limits(self) -> Iterator[str]:
-        sentences = list(limits.what_cannot_be_seen(self._analysis))
+        sentences = list(limits.capture_limits(self._analysis))
         if sentences:
             yield ""
             yield self._painted("What this capture cannot show", _BOLD)

@@ -17,7 +17,7 @@ from reference_sim.scenario import Writes
 from reference_sim.stack import IdleRestart, Nagle, Stack
 from reference_sim.stacks import PRESETS
 from tcptrace_http.what_if.outcome import elapsed_of
-from tcptrace_http.what_if.strategies import as_it_is
+from tcptrace_http.what_if.strategies import unmodified
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,10 +42,10 @@ def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]
     :raises ScenarioError: the scenario does not finish.
     """
     by_name = {figure.name: figure for figure in figures}
-    took = elapsed_of(as_it_is(scenario))
+    took = elapsed_of(unmodified(scenario))
     found = [scenario]
     for other in _others(scenario, by_name):
-        if other not in found and abs(elapsed_of(as_it_is(other)) - took) <= _ALIKE * took:
+        if other not in found and abs(elapsed_of(unmodified(other)) - took) <= _ALIKE * took:
             found.append(other)
     return tuple(sorted(found, key=_peculiarities))
 

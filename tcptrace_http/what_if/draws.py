@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from reference_sim.stack import Heartbeat
 from tcptrace_http.what_if.outcome import elapsed_of
-from tcptrace_http.what_if.strategies import as_it_is
+from tcptrace_http.what_if.strategies import unmodified
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -42,7 +42,7 @@ def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAW
 
     :raises ScenarioError: a scenario does not finish.
     """
-    took = elapsed_of(as_it_is(alike[0]))
+    took = elapsed_of(unmodified(alike[0]))
     others = (_retelling(alike[number % len(alike)], figures, number, took) for number in range(1, more + 1))
     return (alike[0], *others)
 
@@ -50,7 +50,7 @@ def draws(alike: Sequence[Scenario], figures: Sequence[Figure], more: int = DRAW
 def _retelling(scenario: Scenario, figures: Sequence[Figure], number: int, took: int) -> Scenario:
     """Return the widest draw with about the same time; its losses may differ."""
     tried = (_drawn(scenario, figures, number, spread) for spread in _SPREADS)
-    near = (made for made in tried if abs(elapsed_of(as_it_is(made)) - took) <= _NEAR * took)
+    near = (made for made in tried if abs(elapsed_of(unmodified(made)) - took) <= _NEAR * took)
     return replace(next(near, scenario), seed=(scenario.seed + number) % (1 << 64))
 
 

@@ -20,7 +20,7 @@ from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
 from tcptrace_http.what_if.path import over
 from tcptrace_http.what_if.prediction import Cause, Range, Row, Skipped
 from tcptrace_http.what_if.result import WhatIf
-from tcptrace_http.what_if.strategies import as_it_is, under
+from tcptrace_http.what_if.strategies import under, unmodified
 
 if TYPE_CHECKING:
     import os
@@ -90,10 +90,10 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     rows = [row for row in made if isinstance(row, Row)]
     return WhatIf(
         capture=what.name,
-        retrievals=as_it_is(told[0]).retrievals,
+        retrievals=unmodified(told[0]).retrievals,
         captured_retrievals=what.retrievals,
         measured_ns=what.elapsed_ns,
-        modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(as_it_is(told[0])),
+        modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(unmodified(told[0])),
         baseline_ns=base.outcome.elapsed_ns,
         baseline=_range(base.elapsed),
         baseline_causes=dict(base.outcome.causes),
@@ -150,7 +150,7 @@ def nearest(what: Captured) -> Scenario:
     if not any(link.loss for link in scenario.network.links):
         return scenario
     seeds = (replace(scenario, seed=scenario.seed + number) for number in range(DRAWS + 1))
-    return min(seeds, key=lambda seeded: abs(elapsed_of(as_it_is(seeded)) - what.elapsed_ns))
+    return min(seeds, key=lambda seeded: abs(elapsed_of(unmodified(seeded)) - what.elapsed_ns))
 
 
 def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mapping[str, int | None]) -> _Baseline:
@@ -158,8 +158,8 @@ def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mappi
     # A draw must reproduce the capture on the captured path.
     drawn = draws(told, what.figures, count)
     scenarios = tuple(over(scenario, rtt_ns=rtt, rate=rate) for scenario in drawn)
-    outcome = outcome_of(as_it_is(scenarios[0]))
-    others = (elapsed_of(as_it_is(drawn)) for drawn in scenarios[1:])
+    outcome = outcome_of(unmodified(scenarios[0]))
+    others = (elapsed_of(unmodified(drawn)) for drawn in scenarios[1:])
     return _Baseline(scenarios, (outcome.elapsed_ns, *others), outcome)
 
 
@@ -169,7 +169,7 @@ def _fixed(base: _Baseline, fix: Fix, what: Captured, *, is_asked_for: bool) -> 
     mends = tuple(detector for detector in fix.mends if detector in what.findings)
     if scenarios[0] is None and not is_asked_for:
         return Skipped(kind="fix", name=fix.name, reason=fix.unneeded)
-    candidates = [None if scenario is None else as_it_is(scenario) for scenario in scenarios]
+    candidates = [None if scenario is None else unmodified(scenario) for scenario in scenarios]
     row = _row(base, candidates, kind="fix", name=fix.name, about=fix.about, source=fix.source)
     if isinstance(row, Skipped):
         return row

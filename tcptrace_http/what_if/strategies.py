@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from reference_sim.stack import Stack
     from reference_sim.strategy import Strategy
 
-__all__ = ["Candidate", "as_it_is", "under"]
+__all__ = ["Candidate", "under", "unmodified"]
 
 #: Pause between a first and a second access, if the capture has no pause between visits. It exceeds the first
 #: timeouts of all presets but one (RFC 6298: 1 s), so a slow-start restart shows. It is below the shortest
@@ -53,7 +53,7 @@ class Candidate:
         return sum(len(browser.visits) // self.visits_of_page for browser in scenario.browsers[: self.clients])
 
 
-def as_it_is(scenario: Scenario) -> Candidate:
+def unmodified(scenario: Scenario) -> Candidate:
     """Return the scenario with all visits of its browsers."""
     return Candidate(scenario=scenario, clients=len(scenario.browsers))
 

@@ -10,7 +10,7 @@ from reference_sim.simulation import simulate
 from reference_sim.workloads import tap_at
 from tcptrace_http.inference import NEEDED_TABLES, infer
 from tcptrace_http.what_if.outcome import elapsed_of
-from tcptrace_http.what_if.strategies import as_it_is
+from tcptrace_http.what_if.strategies import unmodified
 from tests.inference.stream_scenarios import told_of
 from tests.inference.validation import inference_of
 from tests.simulator.test_http2 import QUIET, by_streams, distant, page
@@ -82,7 +82,7 @@ def test_streams_inside_tls_are_reported_by_alpn_and_their_windows_are_assumed(a
     found = inference_of(simulate(replace(scenario, taps=(tap_at(scenario.network, at),))), at)
     assert found.figure("browser.strategy").value == "http2-tls"
     assert found.figure("client.h2_stream_window").is_assumed
-    assert elapsed_of(as_it_is(found.scenario)) == pytest.approx(elapsed_of(as_it_is(scenario)), rel=WITHIN)
+    assert elapsed_of(unmodified(found.scenario)) == pytest.approx(elapsed_of(unmodified(scenario)), rel=WITHIN)
 
 
 def test_a_narrow_window_of_a_real_client_is_retold_and_a_wider_one_saves_its_rtts(sample_traces):

@@ -123,6 +123,4 @@ def test_report_without_http_names_the_versions_that_are_read():
     opened = Connection()
     opened.open()
     analysis = tcptrace_http.analyze(pcap(opened.records))
-    assert "No HTTP/1.x, HTTP/2 or TLS was found; HTTP/3 cannot be read." in list(
-        limits.what_cannot_be_seen(analysis)
-    )
+    assert "No HTTP/1.x, HTTP/2 or TLS was found; HTTP/3 cannot be read." in list(limits.capture_limits(analysis))

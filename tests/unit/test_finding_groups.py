@@ -6,7 +6,7 @@ import polars as pl
 
 from tcptrace_http.finding_groups import finding_groups, lost_ns
 from tcptrace_http.schema import TABLES, polars_schema
-from tcptrace_http.verdict import findings_told
+from tcptrace_http.verdict import findings_words
 
 MS = 1_000_000
 
@@ -34,7 +34,7 @@ def test_time_that_two_findings_claim_counts_once():
     found = findings(("a", "error", 0, 30, 10), ("b", "error", 0, 10, 10), ("b", "error", 1, 5, 0))
     assert lost_ns(found) == 35 * MS
     assert [(group.detector, group.lost_ns) for group in finding_groups(found)] == [("a", 30 * MS), ("b", 5 * MS)]
-    assert findings_told(found) == "3 findings, 35.0 ms lost"
+    assert findings_words(found) == "3 findings, 35.0 ms lost"
 
 
 def test_group_has_the_gravest_severity_and_its_worst_finding_first():

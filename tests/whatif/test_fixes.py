@@ -9,12 +9,12 @@ from tcptrace_http.detectors import DETECTORS
 from tcptrace_http.errors import UnknownName
 from tcptrace_http.what_if import FIXES, Side, fix_named
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
-from tcptrace_http.what_if.strategies import as_it_is
+from tcptrace_http.what_if.strategies import unmodified
 from tests.whatif.retrievals import RETRIEVALS
 
 
 def time_of(scenario):
-    return elapsed_of(as_it_is(scenario))
+    return elapsed_of(unmodified(scenario))
 
 
 @pytest.mark.parametrize("fix", FIXES.values(), ids=lambda fix: fix.name)
@@ -81,8 +81,8 @@ def test_fix_removes_its_pathology(fix, name, cause):
 @pytest.mark.parametrize("fix", ["one-write", "head-with-body", "whole-writes"])
 def test_time_of_the_program_between_writes_is_not_saved_by_fewer_writes(fix):
     """Check a body that is not ready: its head waits for it."""
-    before = outcome_of(as_it_is(RETRIEVALS["computed"]))
-    after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS["computed"])))
+    before = outcome_of(unmodified(RETRIEVALS["computed"]))
+    after = outcome_of(unmodified(FIXES[fix].apply(RETRIEVALS["computed"])))
     program = {"server.think", "server.data_unavailable"}
     spent = [sum(outcome.causes.get(cause, 0) for cause in program) for outcome in (before, after)]
     assert spent[1] == pytest.approx(spent[0], rel=0.01)

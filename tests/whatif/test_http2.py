@@ -14,7 +14,7 @@ from reference_sim.strategies import STRATEGIES
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import infer
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
-from tcptrace_http.what_if.strategies import as_it_is, under
+from tcptrace_http.what_if.strategies import under, unmodified
 from tests.simulator.test_http2 import by_streams, distant, page
 from tests.whatif.real_pages import IMAGES, measured, took
 from tests.whatif.retrievals import RETRIEVALS
@@ -25,7 +25,7 @@ LARGE = (20_000, 300_000, 50_000)
 
 
 def causes(choice, **choices):
-    return outcome_of(as_it_is(distant(by_streams(choice, page=page(LARGE), **choices)))).causes
+    return outcome_of(unmodified(distant(by_streams(choice, page=page(LARGE), **choices)))).causes
 
 
 def test_an_http2_window_is_the_cause_of_its_blocked_frames():
@@ -75,4 +75,4 @@ def test_the_streams_of_a_real_server_are_identified(real):
     assert found.figure("browser.strategy").value == "http2"
     assert found.figure("client.h2_stream_window").value == 1 << 20
     assert found.scenario.browsers[0].visits[0].plan.pipelining >= len(IMAGES)
-    assert elapsed_of(as_it_is(found.scenario)) == pytest.approx(took(real["h2"]), rel=WITHIN)
+    assert elapsed_of(unmodified(found.scenario)) == pytest.approx(took(real["h2"]), rel=WITHIN)

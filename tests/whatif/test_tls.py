@@ -18,7 +18,7 @@ from tcptrace_http.inference import NEEDED_TABLES, infer
 from tcptrace_http.inference.observed import observed
 from tcptrace_http.what_if import FIXES
 from tcptrace_http.what_if.outcome import elapsed_of
-from tcptrace_http.what_if.strategies import as_it_is, under
+from tcptrace_http.what_if.strategies import under, unmodified
 from tests.detectors.loopback import captured
 from tests.probe.link import delayed_link
 from tests.probe.servers import LARGE, nginx_within, readable_folder
@@ -68,7 +68,7 @@ def test_choices_are_inferred_from_the_capture(name):
 def test_the_prediction_is_the_saving_of_the_scenario_with_the_fix(name, fix):
     scenario = RETRIEVALS[name]
     fixed = FIXES[fix].apply(scenario)
-    true = 0 if fixed is None else elapsed_of(as_it_is(scenario)) - elapsed_of(as_it_is(fixed))
+    true = 0 if fixed is None else elapsed_of(unmodified(scenario)) - elapsed_of(unmodified(fixed))
     told = tcptrace_http.whatif(analysed(scenario), fixes=[fix], draws=0)
     assert told.retells
     assert told.row(fix).saved_ns == pytest.approx(true, abs=max(WITHIN * abs(true), NOISE_NS))
@@ -88,7 +88,7 @@ def test_the_range_has_the_saving_that_a_capture_of_tls12_leaves_open():
     holding = RETRIEVALS["secured"]
     quick = replace(holding.servers[0], stack=replace(holding.servers[0].stack, nagle=Nagle.OFF))
     scenario = replace(holding, servers=(quick,))
-    true = elapsed_of(as_it_is(scenario)) - elapsed_of(as_it_is(FIXES["tls-1.3"].apply(scenario)))
+    true = elapsed_of(unmodified(scenario)) - elapsed_of(unmodified(FIXES["tls-1.3"].apply(scenario)))
     told = tcptrace_http.whatif(analysed(scenario), fixes=["tls-1.3"], draws=4)
     assert told.left_open["server.nagle"] == ("minshall", "off")
     assert told.row("tls-1.3").saved.low_ns < true <= told.row("tls-1.3").saved.high_ns + NOISE_NS

@@ -13,7 +13,7 @@ from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.schema import CAUSES
 from tcptrace_http.what_if.outcome import elapsed_of, outcome_of
-from tcptrace_http.what_if.strategies import as_it_is, under
+from tcptrace_http.what_if.strategies import under, unmodified
 from tcptrace_http.what_if.true_waits import TRANSFER
 from tests.steps import TWICE, steps
 from tests.whatif.retrievals import RETRIEVALS
@@ -21,7 +21,7 @@ from tests.whatif.retrievals import RETRIEVALS
 
 def candidates():
     for name, scenario in RETRIEVALS.items():
-        yield pytest.param(as_it_is(scenario), id=name)
+        yield pytest.param(unmodified(scenario), id=name)
     for strategy in STRATEGIES.values():
         for name, marks in (("apache", ()), ("lossy", pytest.mark.slow)):
             try:
@@ -56,14 +56,14 @@ def test_waits_are_those_that_the_analyser_finds_in_the_capture(name, group, tmp
     found = sum(
         (row["end"] - row["start"]).total_seconds() for row in path.to_dicts() if row["cause"].startswith(group)
     )
-    outcome = outcome_of(as_it_is(scenario))
+    outcome = outcome_of(unmodified(scenario))
     ours = sum(time for cause, time in outcome.causes.items() if cause.startswith(group)) / 1e9
     assert ours == pytest.approx(found, abs=0.1 * outcome.elapsed_ns / 1e9)
 
 
 def test_stalls_of_the_paper_are_nearly_all_of_its_time():
     """Check Heidemann 1996, sections 2.2 and 2.3: two stalls of up to 200 ms in a page of three documents."""
-    outcome = outcome_of(as_it_is(RETRIEVALS["apache"]))
+    outcome = outcome_of(unmodified(RETRIEVALS["apache"]))
     assert outcome.causes["stall.nagle_delayed_ack"] > 0.9 * outcome.elapsed_ns
 
 
@@ -71,13 +71,13 @@ def test_retrieval_that_does_not_come_to_its_end_is_reported():
     scenario = retrieval(strategy="http11", page="heidemann", network="modem")
     cut = replace(scenario, duration=1_000_000_000)
     with pytest.raises(ScenarioError, match="does not come to its end"):
-        elapsed_of(as_it_is(cut))
+        elapsed_of(unmodified(cut))
 
 
 @pytest.mark.parametrize("strategy", ["http10-serial", "http10-parallel-4", "http11", "http11-pipelined"])
 def test_twice_the_objects_are_twice_the_work(strategy):
     few, many = (
-        as_it_is(
+        unmodified(
             retrieval(
                 strategy=strategy,
                 page=Page(name="page", objects=objects_of(*[3000] * count)),

@@ -124,11 +124,11 @@ def assumptions(difference: Difference) -> Iterator[str]:
 def quality(difference: Difference) -> str:
     """Return the defects of the captures."""
     sides = (("left", difference.left), ("right", difference.right))
-    items = "".join(f"<li>{escape(line)}</li>" for word, side in sides for line in _lacks(word, side))
+    items = "".join(f"<li>{escape(line)}</li>" for word, side in sides for line in _defects(word, side))
     return f'<section id="quality"><h2>Quality of the captures</h2><ul>{items}</ul></section>'
 
 
-def _lacks(word: str, side: Side) -> Iterator[str]:
+def _defects(word: str, side: Side) -> Iterator[str]:
     analysis = side.analysis
     capture = analysis.capture
     flows, transactions = analysis.flows.height, analysis.transactions.height

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from tcptrace_http.quantity import duration
 from tcptrace_http.report.html import drawings, rows
 from tcptrace_http.report.html.interactive import chart_section, interactive_page, table_section
-from tcptrace_http.verdict import findings_told, verdict
+from tcptrace_http.verdict import findings_words, verdict
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -44,7 +44,7 @@ def _body(analysis: Analysis, charts: dict[str, Any], tables: dict[str, Any]) ->
     capture = analysis.capture
     yield f"<header><p class=path>{escape(str(capture.path))}</p>"
     summary = verdict(analysis)
-    told = findings_told(analysis.findings)
+    told = findings_words(analysis.findings)
     yield f"<h1>{escape(summary.headline)}</h1><p>{escape(told)}. {escape(summary.detail)}</p></header>"
     yield "<main>"
     yield from _pathologies(analysis)
