@@ -1,4 +1,4 @@
-"""Rows that capture-wide detectors keep of a capture in parts."""
+"""Rows that detectors of several flows keep of a capture that arrives in parts."""
 
 from __future__ import annotations
 

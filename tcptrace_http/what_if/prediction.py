@@ -1,4 +1,4 @@
-"""Figures of a prediction: its rows, and their baseline."""
+"""Predictions for a capture: the rows, and their baseline."""
 
 from __future__ import annotations
 

@@ -100,14 +100,9 @@ def _acks(_: Effort) -> Iterator[Run]:
         for kind, (sharing, is_delayed) in _ACKS.items():
             # Longer than any ACK delay: this comparison excludes timeouts.
             stack = stack_of(sharing, least_timeout_ns=_S)
-            made = accesses(
-                strategy=SHARED,
-                page=page_of(page),
-                network=network_of(Situation.MODEL),
-                stack=delayed(stack) if is_delayed else stack,
-            )
-            scenario = replace(made, record=Record(packets=True))
-            yield Run(label=ack_label(page, kind), scenario=scenario, measure=measure_again)
+            made = page_run(ack_label(page, kind), SHARED, page, stack=delayed(stack) if is_delayed else stack)
+            recorded = replace(made.scenario, record=Record(packets=True))
+            yield replace(made, scenario=recorded, measure=measure_again)
 
 
 def _judge_acks(results: Results) -> Judgement:
