@@ -10,7 +10,7 @@ from reference_sim.reproduction.claim import claims
 from tests.simulator.reproduction import examples
 from tests.simulator.reproduction.examples import experiment
 
-CLAIMS = [f"H{number}" for number in range(1, 8)]
+CLAIMS = [f"H{number}" for number in range(1, 11)]
 
 
 def test_heidemann_end_to_end(cli, tmp_path):
@@ -18,7 +18,7 @@ def test_heidemann_end_to_end(cli, tmp_path):
     assert result.code == 0, result.err
     lines = result.out.decode().splitlines()
     assert [line.split()[0] for line in lines[1 : len(CLAIMS) + 1]] == CLAIMS
-    assert "7 reproduced, 0 reproduced in shape, 0 not reproduced" in lines
+    assert f"{len(CLAIMS)} reproduced, 0 reproduced in shape, 0 not reproduced" in lines
     assert max(map(len, lines)) <= 80
     assert "\x1b" not in result.out.decode()
     assert {path.name for path in tmp_path.iterdir()} == {
