@@ -17,7 +17,7 @@ from reference_sim.stacks import PRESETS, knobs_of
 from reference_sim.strategies import STRATEGIES
 from reference_sim.tls import PRESETS as TLS_PRESETS
 from reference_sim.tls import Tls
-from reference_sim.topology import ByteQueue, PacketQueue
+from reference_sim.topology import ByteQueue, CodelQueue, PacketQueue
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -142,6 +142,8 @@ def _link(link: Link) -> str:
             queue = f"{link.queue.limit} packets"
         case ByteQueue():
             queue = size_text(link.queue.limit)
+        case CodelQueue():
+            queue = f"CoDel{' with ECN' * link.queue.marks}, {link.queue.limit} packets"
         case _:
             queue = "unlimited queue"
     losses = "".join(f", {_shown(loss)}" for loss in link.loss)

@@ -20,7 +20,7 @@ from reference_sim.names import named, near
 from reference_sim.page import Constant, Law, Uniform
 from reference_sim.quantities import bytes_of, nanoseconds
 from reference_sim.stack import InitialWindow, Rfc3390, Rfc6928, Segments
-from reference_sim.topology import ByteQueue, PacketQueue, Queue, Unlimited
+from reference_sim.topology import ByteQueue, CodelQueue, PacketQueue, Queue, Unlimited
 from tcptrace_http.errors import ScenarioError
 
 __all__ = ["LAWS_OF_TIME", "Decoder", "check_keys", "listed", "within"]
@@ -137,16 +137,22 @@ def listed(value: Any) -> list[Any]:
 
 
 def _queue(value: Any) -> Any:
-    """Decode a queue limit: ``25 packets``, ``64 kB`` or ``unlimited``."""
+    """``25 packets``, ``64 kB``, ``codel 1000 packets``, ``codel-ecn 1000 packets`` or ``unlimited``."""
     if value == "unlimited":
         return Unlimited()
+    kind, _, rest = str(value).partition(" ")
+    if kind in {"codel", "codel-ecn"}:
+        queue = _queue(rest) if rest else PacketQueue(limit=CodelQueue().limit)
+        if not isinstance(queue, PacketQueue):
+            raise ScenarioError(f"{value!r}: a queue with CoDel is bounded in packets, as in 'codel 1000 packets'")
+        return CodelQueue(limit=queue.limit, marks=kind == "codel-ecn")
     number, _, unit = str(value).partition(" ")
     if unit in {"packet", "packets"} and _COUNT.fullmatch(number):
         return PacketQueue(limit=int(number))
     try:
         return ByteQueue(limit=bytes_of(str(value)))
     except ScenarioError:
-        raise ScenarioError(f"{value!r} is not '25 packets', '64 kB' or 'unlimited'") from None
+        raise ScenarioError(f"{value!r} is not '25 packets', '64 kB', 'codel' or 'unlimited'") from None
 
 
 def _initial_window(value: Any) -> Any:

@@ -35,6 +35,12 @@ def modern(linux: Preset) -> Iterator[Preset]:
         rate_pacing=True,
     )
     yield linux.but(
+        "linux-6-ecn",
+        "Linux 6 with ECN: a queue with CoDel marks what it would drop, and the window comes down without a loss",
+        {"ecn": "RFC 3168; net.ipv4.tcp_ecn 1"},
+        ecn=True,
+    )
+    yield linux.but(
         "linux-6-autotuned",
         "Linux 6 with receive autotuning: the window begins with 64 KB and follows what is read per round trip",
         {

@@ -16,6 +16,7 @@ from reference_sim.names import named
 from reference_sim.topology import (
     BitErrors,
     ByteQueue,
+    CodelQueue,
     GilbertElliott,
     Link,
     Loss,
@@ -248,6 +249,18 @@ _MODEM: Final = path(
 )
 _SATELLITE: Final = _satellite()
 
+
+def _broadband(name: str, queue: Queue, about: str) -> Network:
+    return path(
+        name,
+        rate=20_000_000,
+        delay=20 * _MS,
+        queue=queue,
+        about=f"An access link of today: 20 Mb/s, 40 ms round trip, {about}",
+        source="assumed; 1000 packets are Linux's txqueuelen, and half a second here (Gettys and Nichols 2012)",
+    )
+
+
 #: Every network by name.
 NETWORKS: Final[Mapping[str, Network]] = {
     known.name: known
@@ -278,6 +291,11 @@ NETWORKS: Final[Mapping[str, Network]] = {
             source="Gilbert 1960, Elliott 1963; rates assumed",
         ),
         _MODEM,
+        _broadband("broadband", PacketQueue(limit=1000), "a long queue"),
+        _broadband("broadband-codel", CodelQueue(), "CoDel"),
+        _broadband(
+            "broadband-codel-ecn", CodelQueue(marks=True), "CoDel that marks packets of connections with ECN"
+        ),
     )
 }
 

@@ -20,7 +20,7 @@ from reference_sim.document import Quantity, annotations_of, quantity_of
 from reference_sim.page import Constant, Law
 from reference_sim.quantities import time_text
 from reference_sim.stack import Rfc3390, Rfc6928, Segments
-from reference_sim.topology import ByteQueue, PacketQueue, Unlimited
+from reference_sim.topology import ByteQueue, CodelQueue, PacketQueue, Unlimited
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -157,8 +157,9 @@ def _short_form(value: Any) -> str | None:
     match value:
         case Unlimited():
             return "unlimited"
-        case PacketQueue():
-            return f"{value.limit} packets"
+        case PacketQueue() | CodelQueue():
+            kind = f"codel{'-ecn' * value.marks} " if isinstance(value, CodelQueue) else ""
+            return f"{kind}{value.limit} packets"
         case ByteQueue():
             return f"{value.limit} B"
         case Rfc3390() | Rfc6928():

@@ -56,6 +56,7 @@ DROPS: Final = {
     "packet_loss": "Lost at random, each packet alone",
     "burst_loss": "Lost at random, in bursts",
     "scripted": "The scenario names this packet",
+    "codel": "It had waited for too long (RFC 8289)",
 }
 #: Name in a column's type -> words with their meanings, in the order of their codes.
 ENUMERATIONS: Final = {"sides": SIDES, "limits": LIMITS, "send_reasons": SEND_REASONS, "drops": DROPS}
@@ -154,7 +155,7 @@ TABLES: Final = {
             ("packet", "u64", "The packet"),
             ("link", "u32", "The link, by its number in the scenario"),
             ("enqueued", "time", "When it came to the link"),
-            ("dequeued", "time?", "When its first bit went out; null: the queue was full"),
+            ("dequeued", "time?", "When its first bit went out; null: the queue dropped it"),
             ("drop", "enum:drops?", "Why it never came out of the link"),
         ),
         _table(

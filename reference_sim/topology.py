@@ -13,6 +13,7 @@ from tcptrace_http.errors import ScenarioError
 __all__ = [
     "BitErrors",
     "ByteQueue",
+    "CodelQueue",
     "DataSegments",
     "DroppedPackets",
     "GilbertElliott",
@@ -54,7 +55,20 @@ class ByteQueue:
     limit: Size
 
 
-Queue = Unlimited | PacketQueue | ByteQueue
+@dataclass(frozen=True, kw_only=True, slots=True)
+class CodelQueue:
+    """Packets that waited too long are dropped (RFC 8289: 5 ms, for 100 ms), at the latest when so many wait."""
+
+    limit: int = 1000
+    #: Those of connections with ECN are marked instead (RFC 3168).
+    marks: bool = False
+
+    def document(self) -> object:
+        """As the engine reads it."""
+        return {"kind": "codel", "limit": {"packets": self.limit, "marks": self.marks}}
+
+
+Queue = Unlimited | PacketQueue | ByteQueue | CodelQueue
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -1,15 +1,23 @@
 """Stacks newer than the papers: effect of each mechanism, and a real kernel's behaviour."""
 
+from dataclasses import replace
+
 import polars as pl
 import pytest
 
 from reference_sim import retrieval, simulate
-from reference_sim.networks import path
+from reference_sim.networks import network, path
 from reference_sim.page import Page, objects_of
-from reference_sim.topology import PacketQueue
+from reference_sim.scenario_file import parse
+from reference_sim.scenario_writer import toml_of
+from reference_sim.stacks import PRESETS
+from reference_sim.topology import CodelQueue, PacketQueue
+from tcptrace_http.errors import ScenarioError
 
 MS = 1_000_000
 SYN = 0x02
+#: The number of the link from the server in the networks of two hosts.
+TO_CLIENT = 1
 
 
 def departures(stack, *, size, delay, rate=None):
@@ -137,3 +145,71 @@ def test_autotuning_opens_the_window_as_linux_does():
 
 def test_without_autotuning_the_whole_buffer_is_offered_at_once():
     assert edges("linux-6", 2_999_800)[0] > 3_000_000
+
+
+def filled(stack, where):
+    """One response of 8 MB over an access link of today."""
+    page = Page(name="page", objects=objects_of(8_000_000))
+    return simulate(retrieval(strategy="http11", page=page, network=network(where), client_stack=stack))
+
+
+def waited(run):
+    """The median time in the queue of the link to the client, in milliseconds."""
+    hops = run.truth.hops.filter(pl.col("dequeued").is_not_null(), pl.col("link") == TO_CLIENT)
+    return (hops["dequeued"] - hops["enqueued"]).to_physical().median() / MS
+
+
+def drops(run):
+    return run.truth.hops["drop"].drop_nulls().value_counts().rows()
+
+
+def test_codel_ends_a_standing_queue():
+    long, managed = (filled("linux-6", where) for where in ("broadband", "broadband-codel"))
+    assert waited(long) > 100
+    assert waited(managed) < 5
+    assert [cause for cause, _ in drops(managed)] == ["codel"]
+
+
+def test_codel_marks_what_it_would_drop_where_both_ends_have_ecn():
+    run = filled("linux-6-ecn", "broadband-codel-ecn")
+    assert drops(run) == []
+    assert not run.truth.packets["is_retransmission"].any()
+    assert waited(run) < 5
+    marks = run.capture(run.taps[0]).packets.filter(pl.col("ecn") == 3)
+    reductions = run.truth.packets.filter(pl.col("flags") & 0x82 == 0x80)
+    assert 0 < reductions.height <= marks.height
+
+
+@pytest.mark.parametrize("where", ["broadband-codel", "broadband-codel-ecn"])
+def test_without_ecn_packets_are_dropped_by_either_queue(where):
+    run = filled("linux-6", where)
+    assert [cause for cause, _ in drops(run)] == ["codel"]
+    assert set(run.capture(run.taps[0]).packets["ecn"]) == {0}
+
+
+@pytest.mark.parametrize("queue", [CodelQueue(), CodelQueue(limit=50, marks=True)])
+def test_a_queue_with_codel_is_read_as_it_was_written(queue):
+    where = path("path", rate=20_000_000, delay=25 * MS, queue=queue)
+    made = retrieval(strategy="http11", page="kruse-lerc", network=where)
+    assert parse(toml_of(made)).network == where
+
+
+def test_a_stack_opens_connections_in_one_way():
+    both = replace(PRESETS["linux-6-fast-open"].stack, accelerated_open=True)
+    made = retrieval(strategy="http11", page="heidemann", network="wan", client_stack=both)
+    with pytest.raises(ScenarioError, match="turn accelerated_open off"):
+        simulate(made)
+
+
+@pytest.mark.parametrize(
+    ("queue", "changes", "message"),
+    [
+        (CodelQueue(limit=0), {}, "queue"),
+        (CodelQueue(), {"opens_at_once": True}, "a queue with CoDel holds every packet"),
+    ],
+)
+def test_a_queue_with_codel_has_room_and_takes_all(queue, changes, message):
+    where = path("path", rate=20_000_000, delay=25 * MS).with_link("server-client", queue=queue, **changes)
+    made = retrieval(strategy="http11", page="heidemann", network=where)
+    with pytest.raises(ScenarioError, match=message):
+        simulate(made)

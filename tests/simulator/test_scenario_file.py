@@ -7,7 +7,7 @@ from reference_sim.scenario import LinkTap, NodeTap
 from reference_sim.scenario_file import parse, read
 from reference_sim.simulation import simulate
 from reference_sim.stack import Nagle, Segments
-from reference_sim.topology import PacketQueue
+from reference_sim.topology import CodelQueue, PacketQueue
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 
@@ -98,7 +98,24 @@ def test_a_network_of_ones_own_runs():
     assert simulate(made).truth.retrievals["end"].null_count() == 0
 
 
-def test_a_short_file_equals_the_command_lines_scenario():
+@pytest.mark.parametrize(
+    ("text", "queue"),
+    [
+        ("codel", CodelQueue(limit=1000)),
+        ("codel-ecn", CodelQueue(limit=1000, marks=True)),
+        ("codel 50 packets", CodelQueue(limit=50)),
+    ],
+)
+def test_a_queue_with_codel_is_read(text, queue):
+    assert parse(TWO_HOSTS.replace("25 packets", text)).network.link("b-a").queue == queue
+
+
+def test_the_limit_of_codel_is_counted_in_packets():
+    with pytest.raises(ScenarioError, match="is bounded in packets"):
+        parse(TWO_HOSTS.replace("25 packets", "codel 64 kB"))
+
+
+def test_a_short_file_is_what_the_command_line_makes():
     text = (
         'strategy = "http11"\npage = "kruse-lerc"\nnetwork = "satellite"\nstack = "netbsd-1.2.1"\nthink = "1 s"\n'
     )

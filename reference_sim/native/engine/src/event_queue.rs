@@ -14,6 +14,8 @@ pub enum Event {
     Timer { end: u32 },
     /// A blocked writer makes its next call.
     Write { end: u32 },
+    /// The transmitter of a link with a managed queue is free.
+    Service { link: u32 },
     /// A wake-up that an application requested.
     Wake { wake: u32 },
 }

@@ -2,6 +2,7 @@
 
 use trace_model::flags;
 
+use crate::codel::Waiting;
 use crate::event_queue::{Event, EventQueue};
 use crate::link::{self, Link};
 use crate::loss::Passing;
@@ -9,12 +10,12 @@ use crate::packet::Packet;
 use crate::random::{element, Random};
 use crate::route::Routes;
 use crate::scenario::{self, Record, Scenario};
-use crate::segment::Segment;
+use crate::segment::{Ecn, Segment};
 use crate::slab::Slab;
 use crate::stack::Nanoseconds;
 use crate::stream::Stream;
 use crate::tap::Tap;
-use crate::truth::{PacketRow, SendReason, Side, Truth};
+use crate::truth::{Drop, HopRow, PacketRow, SendReason, Side, Truth};
 use crate::wire::{self, Header};
 
 /// Initial time to live that RFC 1700 recommends.
@@ -207,7 +208,14 @@ impl Fabric {
         }
         let tap = self.nodes.get(source as usize).and_then(|node| node.tap);
         self.see(tap, flow, &packet, link);
-        if let Some(arrival) = self.pass(link, &mut packet, flow) {
+        if self.is_managed(link) {
+            let number = self.packets.insert(packet);
+            if self.enqueue(link, number, flow) {
+                flow.in_flight += 1;
+            } else {
+                self.packets.remove(number);
+            }
+        } else if let Some(arrival) = self.pass(link, &mut packet, flow) {
             flow.in_flight += 1;
             let packet = self.packets.insert(packet);
             self.events.push(arrival, Event::Arrival { packet });
@@ -236,6 +244,15 @@ impl Fabric {
         }
         let link = self.routes.next(packet.next_node, packet.destination)?;
         packet.hops += 1;
+        if self.is_managed(link) {
+            *self.packets.get_mut(number)? = packet;
+            if self.enqueue(link, number, flow) {
+                return Some(Arrived::PassedOn);
+            }
+            self.packets.remove(number);
+            flow.in_flight -= 1;
+            return Some(Arrived::Dropped);
+        }
         let Some(arrival) = self.pass(link, &mut packet, flow) else {
             self.packets.remove(number);
             flow.in_flight -= 1;
@@ -273,6 +290,113 @@ impl Fabric {
             self.see(place.tap, flow, packet, number);
         }
         passage.arrival.ok()
+    }
+
+    fn is_managed(&self, link: u32) -> bool {
+        let link = self.links.get(link as usize);
+        link.is_some_and(Link::is_managed)
+    }
+
+    /// Gives a packet to a link with a managed queue: whether there was room.
+    fn enqueue(&mut self, number: u32, packet_number: u32, flow: &Flow) -> bool {
+        let (Some(packet), Some(link), Some(place)) = (
+            self.packets.get_mut(packet_number),
+            self.links.get_mut(number as usize),
+            self.places.get(number as usize),
+        ) else {
+            return false;
+        };
+        packet.next_node = place.to;
+        packet.link = number;
+        let (packet, tap) = (*packet, place.tap);
+        let hops = &mut self.truth.hops;
+        let offered = link.offer(Waiting {
+            packet: packet_number,
+            bytes: packet.segment.packet_bytes() + self.framing_bytes,
+            enqueued: self.now,
+            hop: self.record.packets.then_some(hops.len()),
+            is_capable: packet.segment.ecn != Ecn::NotCapable,
+        });
+        if self.record.packets {
+            hops.push(HopRow {
+                packet: packet.number,
+                link: number,
+                enqueued: self.now,
+                dequeued: None,
+                drop: offered.err(),
+            });
+        }
+        self.note_queue(number);
+        if let Ok(Some(service)) = offered {
+            self.events.push(service, Event::Service { link: number });
+        }
+        if offered.is_ok() {
+            self.see(tap, flow, &packet, number);
+        }
+        offered.is_ok()
+    }
+
+    /// The transmitter of a link with a managed queue is free. Gives the packets that were dropped.
+    pub fn serve(&mut self, number: u32) -> Vec<Packet> {
+        let mut late = Vec::new();
+        let mut gone = Vec::new();
+        let Some(link) = self.links.get_mut(number as usize) else {
+            return gone;
+        };
+        let taken = link.take(self.now, &mut late);
+        for waiting in late {
+            self.note_hop(waiting, None, Some(Drop::Codel));
+            gone.extend(self.packets.remove(waiting.packet));
+        }
+        if let Some((waiting, is_marked)) = taken {
+            gone.extend(self.transmit(number, waiting, is_marked));
+        }
+        self.note_queue(number);
+        gone
+    }
+
+    /// Puts what waited on the wire; gives it back if it is lost there.
+    fn transmit(&mut self, number: u32, waiting: Waiting, is_marked: bool) -> Option<Packet> {
+        let packet = self.packets.get_mut(waiting.packet)?;
+        if is_marked {
+            packet.segment.ecn = Ecn::Congested;
+        }
+        let link = self.links.get_mut(number as usize)?;
+        let passing = Passing {
+            connection: packet.connection,
+            side: packet.side,
+            segment: &packet.segment,
+            bytes: waiting.bytes,
+        };
+        let (free, arrival) = link.put(self.now, passing);
+        if link.length().0 > 0 {
+            self.events.push(free, Event::Service { link: number });
+        }
+        self.note_hop(waiting, Some(self.now), arrival.err());
+        let packet = waiting.packet;
+        match arrival {
+            Ok(time) => {
+                self.events.push(time, Event::Arrival { packet });
+                None
+            }
+            Err(_) => self.packets.remove(packet),
+        }
+    }
+
+    fn note_hop(&mut self, waiting: Waiting, dequeued: Option<Nanoseconds>, drop: Option<Drop>) {
+        let row = waiting.hop.and_then(|hop| self.truth.hops.get_mut(hop));
+        if let Some(row) = row {
+            row.dequeued = dequeued;
+            row.drop = drop;
+        }
+    }
+
+    fn note_queue(&mut self, number: u32) {
+        let length = self.links.get(number as usize).map(Link::length);
+        if let Some((packets, bytes)) = length.filter(|_| self.record.queues) {
+            let row = link::queue_row(self.now, number, packets, bytes);
+            self.truth.queues.push(row);
+        }
     }
 
     fn note_received(&mut self, packet: &Packet) {
@@ -328,6 +452,7 @@ impl Fabric {
             },
             flags: segment.flags,
             window: wire::window_field(segment, shift),
+            ecn: segment.ecn.bits(),
             payload_bytes: segment.payload,
         };
         let time_ns = self.epoch_ns.saturating_add_unsigned(self.now);

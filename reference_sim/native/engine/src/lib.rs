@@ -14,6 +14,7 @@
 #![forbid(unsafe_code)]
 
 pub mod app;
+mod codel;
 mod endpoint;
 mod event_queue;
 mod fabric;

@@ -7,6 +7,7 @@
 
 use std::collections::VecDeque;
 
+use crate::codel::{Codel, Waiting};
 use crate::loss::{Lossy, Passing};
 use crate::random::Random;
 use crate::scenario::{Link as Description, Queue};
@@ -28,6 +29,7 @@ pub struct Link {
     /// Packets after the one in service: their service start times and lengths.
     waiting: VecDeque<(Nanoseconds, u32)>,
     waiting_bytes: u64,
+    codel: Option<Codel>,
     totals: LinkTotals,
 }
 
@@ -56,6 +58,10 @@ impl Link {
             free_at: 0,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
+            codel: match description.queue {
+                Queue::Codel(limits) => Some(Codel::new(limits)),
+                _ => None,
+            },
             totals: LinkTotals::default(),
         }
     }
@@ -94,15 +100,9 @@ impl Link {
         // At one bit per second, the queue can take centuries to drain.
         self.free_at = start.saturating_add(service);
         self.totals.busy = self.totals.busy.saturating_add(service);
-        // All loss causes see the packet, so that each cause is independent of the others.
-        let mut lost = None;
-        for cause in &mut self.losses {
-            lost = cause.loses(packet).or(lost);
-        }
-        self.totals.drops += u64::from(lost.is_some());
         Passage {
             dequeued: Some(start),
-            arrival: lost.map_or(Ok(self.free_at.saturating_add(self.delay)), Err),
+            arrival: self.on_the_wire(packet),
         }
     }
 
@@ -124,10 +124,68 @@ impl Link {
 
     fn has_room(&self, bytes: u32) -> bool {
         match self.queue {
-            Queue::Unlimited => true,
+            Queue::Unlimited | Queue::Codel(_) => true,
             Queue::Packets(limit) => self.waiting.len() < limit as usize,
             Queue::Bytes(limit) => self.waiting_bytes + u64::from(bytes) <= limit,
         }
+    }
+
+    /// The queue decides about a packet only when it is taken out.
+    #[must_use]
+    pub fn is_managed(&self) -> bool {
+        self.codel.is_some()
+    }
+
+    /// Takes a packet into a managed queue, or drops it; when the transmitter is to be served for it.
+    pub fn offer(&mut self, waiting: Waiting) -> Result<Option<Nanoseconds>, Drop> {
+        self.totals.packets += 1;
+        self.totals.bytes += u64::from(waiting.bytes);
+        let codel = self.codel.as_mut().ok_or(Drop::QueueFull)?;
+        if !codel.offer(waiting) {
+            self.totals.drops += 1;
+            return Err(Drop::QueueFull);
+        }
+        let is_alone = codel.length().0 == 1;
+        Ok(is_alone.then_some(self.free_at.max(waiting.enqueued)))
+    }
+
+    /// Packets and bytes in a managed queue.
+    #[must_use]
+    pub fn length(&self) -> (u32, u64) {
+        self.codel.as_ref().map_or((0, 0), Codel::length)
+    }
+
+    /// The packet that a managed queue gives the transmitter now, and whether it is marked.
+    pub fn take(
+        &mut self,
+        now: Nanoseconds,
+        dropped: &mut Vec<Waiting>,
+    ) -> Option<(Waiting, bool)> {
+        let taken = self.codel.as_mut()?.take(now, dropped);
+        self.totals.drops += dropped.len() as u64;
+        taken
+    }
+
+    /// Puts a packet of a managed queue on the wire: when the transmitter is free again, and when the packet arrives.
+    pub fn put(
+        &mut self,
+        now: Nanoseconds,
+        packet: Passing<'_>,
+    ) -> (Nanoseconds, Result<Nanoseconds, Drop>) {
+        let service = self.service_time(packet.bytes);
+        self.free_at = now.saturating_add(service);
+        self.totals.busy = self.totals.busy.saturating_add(service);
+        (self.free_at, self.on_the_wire(packet))
+    }
+
+    fn on_the_wire(&mut self, packet: Passing<'_>) -> Result<Nanoseconds, Drop> {
+        // All causes see the packet, so that what one of them does is nothing to the others.
+        let mut lost = None;
+        for cause in &mut self.losses {
+            lost = cause.loses(packet).or(lost);
+        }
+        self.totals.drops += u64::from(lost.is_some());
+        lost.map_or(Ok(self.free_at.saturating_add(self.delay)), Err)
     }
 
     /// Return the service time, rounded to the nearest nanosecond. A packet has at most 2^16 bytes and a

@@ -63,6 +63,17 @@ pub enum Queue {
     Unlimited,
     Packets(u32),
     Bytes(u64),
+    Codel(CodelLimits),
+}
+
+/// A queue with controlled delay (RFC 8289).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CodelLimits {
+    /// More is dropped at the tail.
+    pub packets: u32,
+    /// A packet that is capable is marked, not dropped (RFC 3168).
+    pub marks: bool,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize)]

@@ -26,6 +26,30 @@ pub struct Segment {
     pub sent: Nanoseconds,
     /// True if the FIN precedes data to be retransmitted. BayFullTcp accepts this FIN.
     pub has_early_fin: bool,
+    /// What its IP header says of congestion.
+    pub ecn: Ecn,
+}
+
+/// The ECN field of an IP header (RFC 3168, section 5).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ecn {
+    #[default]
+    NotCapable,
+    /// ECT(0).
+    Capable,
+    /// CE: a queue on the way was long.
+    Congested,
+}
+
+impl Ecn {
+    #[must_use]
+    pub fn bits(self) -> u8 {
+        match self {
+            Ecn::NotCapable => 0,
+            Ecn::Capable => 0b10,
+            Ecn::Congested => 0b11,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -54,7 +54,7 @@ pub struct Stack {
     /// Maximum congestion window after an idle period, in segments. None: the window of `idle_restart`
     /// (Heidemann 1996, section 2.4).
     #[serde(default)]
-    pub restart_cap_segments: Option<u32>,
+    pub ecn: bool,
     /// True if all new data is paced at a multiple of the window per round trip (Linux with fq).
     #[serde(default)]
     pub rate_pacing: bool,

@@ -172,7 +172,7 @@ impl Tap {
             identification: u32::from(header.identification),
             header_offset: NETWORK_OFFSET,
             is_fragment: false,
-            ecn: 0,
+            ecn: header.ecn,
         };
         let segment = Segment {
             source_port: header.ports.0,

@@ -104,6 +104,7 @@ pub enum Drop {
     PacketLoss,
     BurstLoss,
     Scripted,
+    Codel,
 }
 
 /// A sender's state after a change.

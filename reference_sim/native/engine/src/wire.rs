@@ -43,6 +43,8 @@ pub struct Header {
     pub ack: u32,
     pub flags: u16,
     pub window: u16,
+    /// The last two bits of the type of service (RFC 3168, section 5).
+    pub ecn: u8,
     pub payload_bytes: u32,
 }
 
@@ -79,7 +81,7 @@ fn ethernet(header: &Header, out: &mut Vec<u8>) {
 fn ipv4(header: &Header, options: &Options, out: &mut Vec<u8>) {
     let start = out.len();
     let bytes = 40 + options.bytes() + header.payload_bytes;
-    out.extend_from_slice(&[0x45, 0]);
+    out.extend_from_slice(&[0x45, header.ecn]);
     out.extend_from_slice(&(bytes as u16).to_be_bytes());
     out.extend_from_slice(&header.identification.to_be_bytes());
     out.extend_from_slice(&DO_NOT_FRAGMENT);
@@ -212,6 +214,7 @@ mod tests {
             ack: 9,
             flags: flags::ACK | flags::PSH,
             window: 17_520,
+            ecn: 0,
             payload_bytes,
         }
     }

@@ -155,6 +155,10 @@ impl World {
                 self.fabric.now = time;
                 self.arrive(packet);
             }
+            Event::Service { link } => {
+                self.fabric.now = time;
+                self.serve(link);
+            }
             Event::Timer { end } => self.timer(end_of(end), time),
             Event::Write { end } => self.make_planned_write(end_of(end), time),
             Event::Wake { wake } => {

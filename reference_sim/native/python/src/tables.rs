@@ -67,6 +67,7 @@ const DROPS: &[&str] = &[
     "packet_loss",
     "burst_loss",
     "scripted",
+    "codel",
 ];
 
 fn side(side: Side) -> u8 {
@@ -116,6 +117,7 @@ fn drop_code(drop: Drop) -> u8 {
         Drop::PacketLoss => 2,
         Drop::BurstLoss => 3,
         Drop::Scripted => 4,
+        Drop::Codel => 5,
     }
 }
 

@@ -1,5 +1,6 @@
 //! The state of one end: handshake, both halves, close (RFC 9293, section 3.10).
 
+mod congestion_notification;
 mod fast_open;
 mod handshake;
 mod receiving;
@@ -11,6 +12,7 @@ use std::sync::Arc;
 use crate::sharing::accelerated_open::Opening;
 use crate::sharing::fast_open::{FastOpen, Kept};
 use crate::stack::{Nanoseconds, Stack};
+use crate::tcp::connection::congestion_notification::Notification;
 use crate::tcp::receiver::{Due, Receiver};
 use crate::tcp::sender::Sender;
 use crate::tcp::Event;
@@ -68,6 +70,7 @@ pub struct Connection {
     fast_open: Option<FastOpen>,
     /// TCP Fast Open: the cookie that the peer gave.
     given: Option<Kept>,
+    notification: Notification,
     told_connected: bool,
     /// Latest time to which the SYN waits for data that the application writes now.
     syn_waits_until: Option<Nanoseconds>,
@@ -119,6 +122,7 @@ impl Connection {
             opening: None,
             fast_open: None,
             given: None,
+            notification: Notification::default(),
             told_connected: false,
             syn_waits_until: None,
             syn_rides: false,

@@ -352,3 +352,35 @@ fn a_bulk_transfer_with_sack_survives_any_pattern_of_losses() {
         assert_eq!(pair.ends[1].sender().pipe(), 0, "pattern {pattern}");
     }
 }
+
+/// With ECN on both ends and this segment of 400 kB marked: the bursts, and where CWR is in them.
+fn marked(number: usize) -> (Vec<usize>, Vec<usize>) {
+    let stack = Stack {
+        ecn: true,
+        ..nodelay()
+    };
+    let mut pair = Pair::new(stack.clone(), stack);
+    pair.marked = vec![number];
+    pair.delay = 50 * MS;
+    pair.pump(0);
+    pair.run_until(101 * MS);
+    get(&mut pair, &[400_000], 0);
+    let data = pair.data().enumerate();
+    let told = data.filter(|(_, sent)| sent.segment.has(flags::CWR));
+    (bursts(&pair.log), told.map(|(number, _)| number).collect())
+}
+
+/// Linux 6.18 with net.ipv4.tcp_ecn 1, over a link of 50 ms without a rate, its 45th segment of data marked: bursts of
+/// 10, 20, 40, 46, 38, 40 and 42 segments, the 29th of the fourth with CWR.
+#[test]
+fn a_mark_takes_the_window_down_as_linux_does() {
+    let (bursts, told) = marked(44);
+    assert_eq!(bursts[..4], [10, 20, 40, 46]);
+    assert_eq!(told, [10 + 20 + 40 + 28]);
+    let later: Vec<usize> = bursts[4..7].to_vec();
+    let near = later.iter().zip([38_usize, 40, 42]);
+    assert!(
+        near.clone().all(|(here, linux)| here.abs_diff(linux) <= 2),
+        "{later:?}"
+    );
+}

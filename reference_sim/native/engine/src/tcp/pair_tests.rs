@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::segment::{flags, Segment};
+use crate::segment::{flags, Ecn, Segment};
 use crate::stack::*;
 use crate::tcp::{Connection, Event};
 use crate::truth::{Limit, SendReason};
@@ -57,7 +57,7 @@ pub fn stack() -> Stack {
         window_in_segments: false,
         limited_transmit: false,
         idle_restart: IdleRestart::Reset,
-        restart_cap_segments: None,
+        ecn: false,
         rate_pacing: false,
         data_on_handshake_ack: false,
         upcall_before_ack: false,
@@ -94,6 +94,8 @@ pub struct Pair {
     pub events: Vec<(usize, Event)>,
     /// Lost data segments of the server, counted from 0.
     pub lost: Vec<usize>,
+    /// Likewise, that a queue marks.
+    pub marked: Vec<usize>,
     data_segments: usize,
     to_write: u64,
 }
@@ -112,13 +114,18 @@ impl Pair {
             log: Vec::new(),
             events: Vec::new(),
             lost: Vec::new(),
+            marked: Vec::new(),
             data_segments: 0,
             to_write: 0,
         }
     }
 
     pub fn pump(&mut self, by: usize) {
-        while let Some((segment, reason)) = self.ends[by].transmit(self.now) {
+        while let Some((mut segment, reason)) = self.ends[by].transmit(self.now) {
+            let is_data = by == 1 && segment.payload > 0;
+            if is_data && self.marked.contains(&self.data_segments) {
+                segment.ecn = Ecn::Congested;
+            }
             let sent = Sent {
                 by,
                 time: self.now,
@@ -126,7 +133,6 @@ impl Pair {
                 reason,
             };
             self.log.push(sent);
-            let is_data = by == 1 && segment.payload > 0;
             let is_lost = is_data && self.lost.contains(&self.data_segments);
             self.data_segments += usize::from(is_data);
             if !is_lost {

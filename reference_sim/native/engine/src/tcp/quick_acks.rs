@@ -11,6 +11,9 @@ const FIRST_SEGMENT_SIZE: u64 = 536;
 /// Minimum number of quick ACKs. The stock covers half a window (`tcp_incr_quickack`).
 const MIN_QUICK: u64 = 2;
 
+/// `tcp_enter_quickack_mode(sk, 2)`.
+const QUICK_AT_MARK: u32 = 2;
+
 /// The state of one receiver.
 #[derive(Clone, Copy, Debug)]
 pub struct LinuxAcks {
@@ -63,6 +66,12 @@ impl LinuxAcks {
     /// Handle old or out-of-window data: the peer seems to have lost ACKs (`tcp_enter_quickack_mode`).
     pub fn received_copy(&mut self, window: u64) {
         self.replenish(window);
+        self.is_pingpong = false;
+    }
+
+    /// A queue on the way marked data: this segment and the next are acknowledged at once (`tcp_ecn_check_ce`).
+    pub fn received_mark(&mut self) {
+        self.quick = self.quick.max(QUICK_AT_MARK);
         self.is_pingpong = false;
     }
 

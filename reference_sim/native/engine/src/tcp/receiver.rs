@@ -165,6 +165,13 @@ impl Receiver {
         true
     }
 
+    /// A queue on the way marked data that comes now.
+    pub fn came_marked(&mut self) {
+        if let Some(linux) = &mut self.linux {
+            linux.received_mark();
+        }
+    }
+
     /// Record a duplicate, or data beyond the window.
     fn repeated(&mut self, start: u64, end: u64) {
         let window = self.edge.saturating_sub(self.next);

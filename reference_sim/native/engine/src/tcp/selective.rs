@@ -20,6 +20,11 @@ enum Phase {
         reduction: RateReduction,
         has_sent: bool,
     },
+    /// A mark told of a queue (RFC 3168): nothing is lost, but the window comes down, likewise.
+    Reduction {
+        until: u64,
+        reduction: RateReduction,
+    },
     /// Recovery after a timeout, with the same end.
     Loss {
         until: u64,
@@ -47,6 +52,8 @@ pub struct Ack {
     pub ack: u64,
     pub blocks: [(u64, u64); crate::segment::SACK_BLOCKS],
     pub has_dsack: bool,
+    /// It tells of a mark.
+    pub has_echo: bool,
     /// True for an ACK without new data acknowledged, without payload, and with an unchanged window.
     pub is_duplicate: bool,
     /// Sending time of the answered segment, by its timestamp.
@@ -59,6 +66,8 @@ pub struct Outcome {
     pub delivered: Delivered,
     /// True if the window can grow by the delivered data.
     pub may_grow: bool,
+    /// The window began to come down for a mark.
+    pub is_reduced: bool,
 }
 
 impl Selective {
@@ -83,8 +92,8 @@ impl Selective {
         self.board.pipe()
     }
 
-    fn is_recovering(&self) -> bool {
-        matches!(self.phase, Phase::Recovery { .. })
+    fn is_reducing(&self) -> bool {
+        matches!(self.phase, Phase::Recovery { .. } | Phase::Reduction { .. })
     }
 
     /// Return the sender's limit, if recovery limits it.
@@ -93,7 +102,7 @@ impl Selective {
         match self.phase {
             Phase::Recovery { .. } => Some(Limit::FastRecovery),
             Phase::Loss { .. } if self.board.lost() > 0 => Some(Limit::Timeout),
-            Phase::Loss { .. } | Phase::Open => None,
+            Phase::Loss { .. } | Phase::Reduction { .. } | Phase::Open => None,
         }
     }
 
@@ -118,13 +127,20 @@ impl Selective {
         if lost > 0 {
             self.enter(next, flight, window);
         }
+        let is_reduced = ack.has_echo && self.phase == Phase::Open;
+        if is_reduced {
+            self.reduce(next, flight, window);
+        }
         let is_good_ack = delivered.acked > 0 && lost == 0;
         let pipe = self.board.pipe();
-        if let Phase::Recovery { reduction, .. } = &mut self.phase {
+        if let Phase::Recovery { reduction, .. } | Phase::Reduction { reduction, .. } =
+            &mut self.phase
+        {
             window.cwnd = reduction.window(delivered.weight, pipe, self.mss, is_good_ack);
         }
         Outcome {
-            may_grow: delivered.acked > 0 && !self.is_recovering(),
+            may_grow: delivered.acked > 0 && !self.is_reducing(),
+            is_reduced,
             delivered,
         }
     }
@@ -132,7 +148,7 @@ impl Selective {
     /// Mark losses and return their weight.
     fn detect(&mut self, smoothed_rtt: Nanoseconds, now: Nanoseconds) -> u64 {
         let circumstances = Circumstances {
-            is_recovering: self.phase != Phase::Open,
+            is_recovering: matches!(self.phase, Phase::Recovery { .. } | Phase::Loss { .. }),
             duplicate_ack_threshold: self.threshold,
             smoothed_rtt,
         };
@@ -147,6 +163,16 @@ impl Selective {
     }
 
     fn enter(&mut self, next: u64, flight: u64, window: &mut Window) {
+        if let Phase::Reduction { reduction, .. } = &self.phase {
+            // A loss on top of a mark, in one round trip, is one congestion.
+            self.phase = Phase::Recovery {
+                until: next,
+                reduction: *reduction,
+                has_sent: false,
+            };
+            self.probe = None;
+            self.probe_timer = None;
+        }
         if self.phase != Phase::Open {
             return;
         }
@@ -161,9 +187,24 @@ impl Selective {
         self.probe_timer = None;
     }
 
+    /// A mark: the window comes down as for a loss, by the same rule (Linux, `tcp_enter_cwr`).
+    fn reduce(&mut self, next: u64, flight: u64, window: &mut Window) {
+        let before = window.cwnd;
+        window.reduce(flight);
+        self.phase = Phase::Reduction {
+            until: next,
+            reduction: RateReduction::begin(window.ssthresh, before.min(flight.max(self.mss))),
+        };
+    }
+
     /// End recovery once all data sent before its start is acknowledged.
     fn leave(&mut self, ack: u64, window: &mut Window) {
         match self.phase {
+            // Something beyond must be acknowledged, so that CWR has reached the receiver (Linux, TCP_CA_CWR).
+            Phase::Reduction { until, .. } if ack > until => {
+                window.recovered();
+                self.phase = Phase::Open;
+            }
             Phase::Recovery { until, .. } if ack >= until => {
                 window.recovered();
                 self.phase = Phase::Open;
@@ -214,7 +255,7 @@ impl Selective {
                 has_sent: false, ..
             } => SendReason::FastRetransmit,
             Phase::Loss { .. } => SendReason::RetransmissionTimeout,
-            Phase::Recovery { .. } | Phase::Open => SendReason::Recovery,
+            Phase::Recovery { .. } | Phase::Reduction { .. } | Phase::Open => SendReason::Recovery,
         };
         (self.board.pipe() < cwnd).then_some((segment, reason))
     }
@@ -237,6 +278,9 @@ impl Selective {
             reduction.sent(weight);
             *has_sent |= !is_new;
         }
+        if let Phase::Reduction { reduction, .. } = &mut self.phase {
+            reduction.sent(weight);
+        }
     }
 
     /// Rearm the probe timer after an ACK of new data, or after new data was sent. The timer runs only
@@ -249,7 +293,8 @@ impl Selective {
         now: Nanoseconds,
     ) {
         self.probe_timer = None;
-        let is_calm = self.phase == Phase::Open && !self.board.is_disordered();
+        let is_calm = matches!(self.phase, Phase::Open | Phase::Reduction { .. })
+            && !self.board.is_disordered();
         let (Some(rto_at), true) = (rto_at, is_calm && self.rack.is_some()) else {
             return;
         };

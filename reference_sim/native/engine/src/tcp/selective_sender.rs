@@ -25,6 +25,7 @@ impl Sender {
             .filter(|segment| !segment.is_retransmitted())
             .map(|segment| segment.sent)
             .min();
+        self.has_reduced |= outcome.is_reduced;
         if let Some(sent) = sample {
             self.measure_round_trip(sent, now, stack);
         }
@@ -112,6 +113,7 @@ impl Sender {
             reason,
             has_fin: end > self.written,
             has_push: data_end == self.written && data_end > start,
+            is_new: false,
         }
     }
 }

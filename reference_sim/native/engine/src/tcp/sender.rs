@@ -26,6 +26,8 @@ pub struct Stretch {
     pub reason: SendReason,
     pub has_fin: bool,
     pub has_push: bool,
+    /// None of it was sent before.
+    pub is_new: bool,
 }
 
 /// A segment in flight.
@@ -112,6 +114,9 @@ pub struct Sender {
     usage: WindowUsage,
     /// The rule that ends the first slow start early, if the stack has it.
     hystart: Option<HystartPlusPlus>,
+    /// The window was reduced for a mark: up to here another one is of the same queue, and the peer is to be told.
+    reduced_until: u64,
+    pub(super) has_reduced: bool,
     /// The pacer of all new data, if the stack has it.
     pub(super) rate_pacer: Option<RatePacer>,
     /// True if data was sent since the last check of the window's usage.
@@ -160,6 +165,8 @@ impl Sender {
             hystart: (stack.slow_start == SlowStart::HystartPlusPlus)
                 .then(HystartPlusPlus::default),
             rate_pacer: stack.rate_pacing.then(RatePacer::default),
+            reduced_until: 0,
+            has_reduced: false,
             has_sent_more: false,
         }
     }
@@ -416,6 +423,7 @@ impl Sender {
             reason,
             has_fin,
             has_push: is_last && payload > 0,
+            is_new: start >= self.max,
         }
     }
 

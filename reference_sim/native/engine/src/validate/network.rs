@@ -53,6 +53,14 @@ pub(super) fn link(at: &str, link: &Link, scenario: &Scenario) -> Check {
     if let Queue::Bytes(limit) = link.queue {
         at_most(format_args!("{at}.queue.limit"), limit, MAX_BYTES)?;
     }
+    if let Queue::Codel(limits) = link.queue {
+        at_least(format_args!("{at}.queue.limit"), limits.packets.into(), 1)?;
+        require(
+            !link.opens_at_once,
+            format_args!("{at}.opens_at_once"),
+            "a queue with CoDel holds every packet; give the link a drop-tail queue",
+        )?;
+    }
     each(&format!("{at}.loss"), &link.loss, loss)
 }
 

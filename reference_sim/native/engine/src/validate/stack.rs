@@ -1,6 +1,6 @@
 //! The parameters of a TCP.
 
-use super::check::{at_least, at_most, optional, time, Check};
+use super::check::{at_least, at_most, optional, require, time, Check};
 use super::limits::{MAX_BYTES, MAX_MSS, MAX_RETRIES, MAX_SCALE, MAX_SEGMENTS, MIN_MSS};
 use crate::stack::{AckDelay, AckPolicy, InitialWindow, Stack};
 
@@ -19,6 +19,11 @@ pub(super) fn stack(at: &str, stack: &Stack) -> Check {
         at_most(path(name), bytes, MAX_BYTES)?;
     }
     segments(at, stack)?;
+    require(
+        !(stack.accelerated_open && stack.fast_open),
+        path("fast_open"),
+        "a connection is opened as T/TCP does or with Fast Open; turn accelerated_open off",
+    )?;
     optional(path("write_step_bytes"), stack.write_step_bytes)?;
     acks(&path("acks"), &stack.acks)?;
     time(path("time_wait_ns"), stack.time_wait_ns)?;

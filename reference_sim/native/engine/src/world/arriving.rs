@@ -27,6 +27,16 @@ impl World {
         }
     }
 
+    /// A managed queue gives its link the next packet; others may have waited too long.
+    pub(super) fn serve(&mut self, link: u32) {
+        for packet in self.fabric.serve(link) {
+            if let Some(pair) = self.pairs.get_mut(packet.place) {
+                pair.flow.in_flight -= 1;
+            }
+            self.settle(packet.connection);
+        }
+    }
+
     fn receive(&mut self, place: u32, packet: &Packet) {
         let side = peer(packet.side);
         let segment = &packet.segment;

@@ -285,6 +285,7 @@ fn differs(sent: &Sent, expected: &Expected) -> bool {
         || expected
             .window
             .is_some_and(|wanted| wanted != segment.window)
+        || expected.ecn.is_some_and(|wanted| wanted != segment.ecn)
         || options.is_some_and(|wanted| wanted != segment.options)
         || expected
             .reason
@@ -310,6 +311,8 @@ fn told(sent: &Sent) -> String {
         (flags::FIN, "F"),
         (flags::RST, "R"),
         (flags::PSH, "P"),
+        (flags::ECE, "E"),
+        (flags::CWR, "W"),
     ];
     let names: String = letters
         .iter()
@@ -324,11 +327,12 @@ fn told(sent: &Sent) -> String {
         String::new()
     };
     format!(
-        "+{} > {names} {}:{end}({}){ack} win {} {:?} {{{}}}",
+        "+{} > {names} {}:{end}({}){ack} win {} {:?} {:?} {{{}}}",
         shown(sent.time),
         segment.seq,
         segment.payload,
         segment.window,
+        segment.ecn,
         segment.options,
         kebab(&format!("{:?}", sent.reason)),
     )

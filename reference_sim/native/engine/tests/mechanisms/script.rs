@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use reference_sim_engine::segment::{flags, Cookie, Options, Segment, SACK_BLOCKS};
+use reference_sim_engine::segment::{flags, Cookie, Ecn, Options, Segment, SACK_BLOCKS};
 use reference_sim_engine::sharing::fast_open::Kept;
 use reference_sim_engine::stack::{Nanoseconds, Stack};
 use serde_json::Value;
@@ -82,6 +82,8 @@ pub struct Expected {
     pub options: Option<Options>,
     /// `<ts>`: any values.
     pub any_timestamps: bool,
+    /// `ect`, `ce`.
+    pub ecn: Option<Ecn>,
     pub reason: Option<String>,
 }
 
@@ -243,6 +245,7 @@ fn inject(text: &str) -> Result<Action, String> {
         options: read.options.unwrap_or_default(),
         sent: 0,
         has_early_fin: false,
+        ecn: read.ecn.unwrap_or_default(),
     };
     let is_placed = read.range.is_some() || segment.has(flags::SYN);
     Ok(Action::Inject { segment, is_placed })
@@ -260,6 +263,7 @@ fn expected(text: &str) -> Result<Expected, String> {
         window: None,
         options: None,
         any_timestamps: false,
+        ecn: None,
         reason: reason.map(str::to_owned),
     };
     while let Some(word) = words.next() {
@@ -267,6 +271,9 @@ fn expected(text: &str) -> Result<Expected, String> {
         match word {
             "ack" => read.ack = Some(value()?),
             "win" => read.window = Some(narrow(value()?)?),
+            "ect" => read.ecn = Some(Ecn::Capable),
+            "ce" => read.ecn = Some(Ecn::Congested),
+            "not-ect" => read.ecn = Some(Ecn::NotCapable),
             _ => read.range = Some(range(word)?),
         }
     }
@@ -298,6 +305,8 @@ fn flag_bits(text: &str) -> Result<u16, String> {
         'F' => Ok(flags::FIN),
         'R' => Ok(flags::RST),
         'P' => Ok(flags::PSH),
+        'E' => Ok(flags::ECE),
+        'W' => Ok(flags::CWR),
         '.' => Ok(0),
         _ => Err(format!("no flag: {letter:?}")),
     };

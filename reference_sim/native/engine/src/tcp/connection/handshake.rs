@@ -1,7 +1,7 @@
 //! SYN and SYN-ACK: the negotiation of both ends (RFC 9293, section 3.5), and T/TCP's bypass of the third
 //! segment (RFC 1644).
 
-use crate::segment::{flags, Options, Segment};
+use crate::segment::{flags, Ecn, Options, Segment};
 use crate::sharing::accelerated_open::Opening;
 use crate::stack::Nanoseconds;
 use crate::tcp::connection::receiving::behind_syn;
@@ -45,6 +45,7 @@ impl Connection {
 
     pub(super) fn receive_syn(&mut self, segment: &Segment, now: Nanoseconds) {
         self.agree(&segment.options);
+        self.agree_on_marks(segment);
         self.receiver.next = 1;
         self.sender.offer(0, segment.window);
         if self.is_accelerated() {
@@ -76,6 +77,7 @@ impl Connection {
     pub(super) fn receive_syn_ack(&mut self, segment: &Segment, now: Nanoseconds) {
         self.agree(&segment.options);
         self.take_cookie(&segment.options);
+        self.agree_on_marks(segment);
         self.receiver.next = 1;
         self.receiver.due = Due::Now(SendReason::New);
         self.establish(segment, now);
@@ -174,7 +176,7 @@ impl Connection {
         let is_answer = self.state == State::SynReceived;
         let window = self.receiver.acknowledge_unscaled();
         let options = self.syn_options(is_answer, now);
-        let flags = flags::SYN | if is_answer { flags::ACK } else { 0 };
+        let flags = flags::SYN | self.offer_of_marks() | if is_answer { flags::ACK } else { 0 };
         let ack = if is_answer { 1 } else { 0 };
         let bare = Segment {
             seq: 0,
@@ -185,6 +187,7 @@ impl Connection {
             options,
             sent: now,
             has_early_fin: false,
+            ecn: Ecn::NotCapable,
         };
         Some((self.with_first_data(bare, now), reason))
     }

@@ -67,9 +67,16 @@ impl Connection {
             self.sender.mss = u64::from(self.mss);
         }
         let is_repeated = segment.ack == self.sender.una;
+        let has_echo = self.has_echo(segment);
         let has_new_window = self.sender.offer(segment.ack, segment.window);
+        if has_echo && self.sender.selective.is_none() {
+            self.sender.reduce_for_mark(&self.stack);
+        }
         if self.sender.selective.is_some() {
-            let ack = selective_ack(segment, is_repeated && !has_new_window);
+            let ack = Ack {
+                has_echo,
+                ..selective_ack(segment, is_repeated && !has_new_window)
+            };
             self.sender.receive_selective(ack, now, &self.stack);
         } else if !is_repeated {
             self.sender
@@ -107,8 +114,12 @@ impl Connection {
         if segment.payload > 0 {
             self.receiver.pause_ns = self.sender.round_trip.timeout(&self.stack.retransmission);
             self.measure_at_receiver(segment, now);
+            let is_told_at_once = self.note_marks(segment);
             self.receiver
                 .take(segment.seq, end, segment.has(flags::PSH), now);
+            if is_told_at_once {
+                self.acknowledge_marks();
+            }
         } else if segment.has(flags::FIN) && end != self.receiver.next {
             self.receiver.due = Due::Now(SendReason::Ack);
         } else if segment.seq < self.receiver.next && !segment.has(flags::FIN) {
@@ -152,6 +163,7 @@ fn selective_ack(segment: &Segment, is_stale: bool) -> Ack {
         blocks,
         has_dsack: is_duplicate_report(segment.ack, &blocks),
         is_duplicate: is_stale && segment.payload == 0 && blocks == [(0, 0); SACK_BLOCKS],
+        has_echo: false,
         echo: echo.map(|echo| echo * TIMESTAMP_CLOCK_NS),
     }
 }

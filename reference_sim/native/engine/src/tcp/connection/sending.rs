@@ -1,7 +1,7 @@
 //! The sent segments of a connection.
 
 use super::{timestamp, Connection, State};
-use crate::segment::{flags, Options, Segment};
+use crate::segment::{flags, Ecn, Options, Segment};
 use crate::stack::Nanoseconds;
 use crate::tcp::receiver::Due;
 use crate::tcp::sender::Stretch;
@@ -57,7 +57,10 @@ impl Connection {
         // A loss signalled by other connections can also concern the SYN.
         self.syn_rides |= self.sender.una == 0 && stretch.reason != SendReason::New;
         let payload = u32::try_from(stretch.payload).unwrap_or(u32::MAX);
-        self.segment(stretch.start, payload, flags::ACK | flags_of(stretch), now)
+        let flags = flags::ACK | flags_of(stretch);
+        let mut segment = self.segment(stretch.start, payload, flags, now);
+        self.mark_as_capable(&mut segment, stretch);
+        segment
     }
 
     pub(super) fn segment(
@@ -86,11 +89,12 @@ impl Connection {
             seq,
             ack: self.receiver.next,
             payload,
-            flags,
+            flags: flags | self.echo(),
             window,
             options,
             sent: now,
             has_early_fin: false,
+            ecn: Ecn::NotCapable,
         }
     }
 
@@ -100,11 +104,12 @@ impl Connection {
             seq: 0,
             ack: self.receiver.next,
             payload,
-            flags: flags | flags::SYN,
+            flags: flags | flags::SYN | self.offer_of_marks(),
             window: self.receiver.acknowledge_unscaled(),
             options: self.syn_options(true, now),
             sent: now,
             has_early_fin: false,
+            ecn: Ecn::NotCapable,
         }
     }
 }

@@ -56,6 +56,9 @@ impl Sender {
 
     /// Grow the window by the acknowledged data. The windows of CUBIC and Linux grow only if they are used.
     pub(in crate::tcp) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
+        if self.una < self.reduced_until {
+            return;
+        }
         if !counts_bytes(stack) {
             self.window.acknowledged();
         } else if self
@@ -181,6 +184,22 @@ impl Sender {
         self.retransmission_timer = None;
         self.arm(now, stack);
         self.retries > stack.retransmission.max_retries
+    }
+
+    /// An ACK tells of a mark: the window is reduced as for a loss, once per round trip (RFC 3168, section 6.1.2).
+    pub fn reduce_for_mark(&mut self, stack: &Stack) {
+        if self.una <= self.reduced_until || self.recovery != Recovery::None {
+            return;
+        }
+        self.window.reduce(self.used_window(stack));
+        self.window.recovered();
+        self.reduced_until = self.max;
+        self.has_reduced = true;
+    }
+
+    /// Whether the peer is to be told that the window was reduced, once.
+    pub fn take_reduction(&mut self) -> bool {
+        std::mem::take(&mut self.has_reduced)
     }
 
     /// Return the offset up to which ACKs are expected.
