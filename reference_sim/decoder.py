@@ -137,7 +137,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _queue(value: Any) -> Any:
-    """``25 packets``, ``64 kB``, ``codel 1000 packets``, ``codel-ecn 1000 packets`` or ``unlimited``."""
+    """Decode a queue: ``25 packets``, ``64 kB``, ``codel 1000 packets``, ``codel-ecn 1000 packets``, ``unlimited``."""
     if value == "unlimited":
         return Unlimited()
     kind, _, rest = str(value).partition(" ")

@@ -251,6 +251,8 @@ class Stack:
     #: New data on the first two duplicate ACKs (RFC 3042).
     limited_transmit: bool = False
     idle_restart: IdleRestart
+    #: Maximum window after an idle period, in segments; None: as ``idle_restart`` leaves it.
+    restart_cap_segments: int | None = None
     #: Queues may mark packets instead of dropping them (RFC 3168).
     ecn: bool = False
     #: New data is paced at a multiple of cwnd per RTT (Linux with fq).

@@ -115,7 +115,7 @@ def test_the_limit_of_codel_is_counted_in_packets():
         parse(TWO_HOSTS.replace("25 packets", "codel 64 kB"))
 
 
-def test_a_short_file_is_what_the_command_line_makes():
+def test_a_short_file_equals_the_command_lines_scenario():
     text = (
         'strategy = "http11"\npage = "kruse-lerc"\nnetwork = "satellite"\nstack = "netbsd-1.2.1"\nthink = "1 s"\n'
     )

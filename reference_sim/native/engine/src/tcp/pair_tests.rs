@@ -57,6 +57,7 @@ pub fn stack() -> Stack {
         window_in_segments: false,
         limited_transmit: false,
         idle_restart: IdleRestart::Reset,
+        restart_cap_segments: None,
         ecn: false,
         rate_pacing: false,
         data_on_handshake_ack: false,
