@@ -72,8 +72,8 @@ def test_fix_changes_something_and_the_retrieval_still_ends(fix):
     ],
 )
 def test_fix_removes_its_pathology(fix, name, cause):
-    before = outcome_of(as_it_is(RETRIEVALS[name]))
-    after = outcome_of(as_it_is(FIXES[fix].apply(RETRIEVALS[name])))
+    before = outcome_of(unmodified(RETRIEVALS[name]))
+    after = outcome_of(unmodified(FIXES[fix].apply(RETRIEVALS[name])))
     assert after.elapsed_ns < before.elapsed_ns
     assert cause is None or after.causes.get(cause, 0) < before.causes[cause]
 

@@ -19,7 +19,6 @@ from reference_sim.papers.eggert_1999.bundles import (
     Transport,
     accesses,
     measure,
-    network_of,
     page_of,
     page_run,
     quantity,
