@@ -43,7 +43,7 @@ def _delayed_acks_of_ensembles(strategy: Strategy, browser: Browser, server: Ser
     if not str(strategy.server_stack.get("sharing", "")).startswith(_ENSEMBLE) or acks.every <= 1:
         return None
     return (
-        f"stack {_named(browser.stack)} delays ACKs, and E-TCP works only with immediate ones"
+        f"stack {_named(browser.stack)} delays ACKs, and E-TCP works only with immediate ACKs"
         " (Eggert 1999, section 3.3); use --stack reno-ns"
     )
 
@@ -89,7 +89,7 @@ def _first_windows(strategy: Strategy, browser: Browser, server: Server) -> str 
     if "initial_window" not in strategy.server_stack or server.stack.congestion is not Congestion.FIXED_WINDOW:
         return None
     return (
-        f"stack {_named(server.stack)} has no slow start: the strategy's first window has no effect"
+        f"stack {_named(server.stack)} has no slow start: the strategy's initial window has no effect"
         " (Bhalekar 2003, section 4.2.2; Kruse 2001, section 2.2)"
     )
 

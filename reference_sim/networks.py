@@ -165,7 +165,7 @@ def _satellite() -> Network:
     space = {"rate": 1_536_000, "delay": 280 * _MS, "queue": queue}
     return Network(
         name="satellite",
-        about="Geostationary satellite, T1: 1.536 Mb/s, 0.56 s round trip, a router and a LAN at each end",
+        about="Geostationary satellite, T1: 1.536 Mb/s, 0.56 s RTT, a router and a LAN at each end",
         source="Kruse 2001, section 4.1",
         nodes=(
             node("client", "10.0.0.1"),
@@ -228,7 +228,7 @@ _LAN: Final = path(
     rate=10_000_000,
     delay=80 * _US,
     framing_bytes=_ETHERNET_HEADER,
-    about="10 Mb/s Ethernet between two hosts, 0.25 ms for a SYN and its answer",
+    about="10 Mb/s Ethernet between two hosts, 0.25 ms for a SYN and its SYN-ACK",
     source="Heidemann 1996, section 2.1; 80 us each way give Figure 2's 0.251 ms with the hosts' time",
 )
 _WAN: Final = path(
@@ -236,7 +236,7 @@ _WAN: Final = path(
     rate=1_000_000,
     delay=45 * _MS,
     queue=PacketQueue(limit=50),
-    about="Across the United States in 1996: 1 Mb/s, 90 ms round trip",
+    about="Across the United States in 1996: 1 Mb/s, 90 ms RTT",
     source="Heidemann 1996, section 2.5; 50 packets of buffer assumed (ns-2's default)",
 )
 _MODEM: Final = path(
@@ -244,7 +244,7 @@ _MODEM: Final = path(
     rate=28_800,
     delay=75 * _MS,
     queue=PacketQueue(limit=25),
-    about="28.8 kb/s modem, 150 ms round trip",
+    about="28.8 kb/s modem, 150 ms RTT",
     source="Nielsen et al. 1997 (SIGCOMM): PPP over 28.8 kb/s, 150 ms",
 )
 _SATELLITE: Final = _satellite()
@@ -281,13 +281,13 @@ NETWORKS: Final[Mapping[str, Network]] = {
         replace(
             lossy(_WAN, PacketLoss(rate=0.01), link="server-client"),
             name="wan-loss",
-            about="The WAN with 1 % of the packets to the client lost, each on its own",
+            about="The WAN with independent loss of 1 % of the packets to the client",
             source="assumed",
         ),
         replace(
             lossy(_WAN, GilbertElliott(good_to_bad=0.005, bad_to_good=0.5), link="server-client"),
             name="wan-bursts",
-            about="The WAN with 1 % of the packets to the client lost, two in a burst",
+            about="The WAN with loss of 1 % of the packets to the client, in bursts of two",
             source="Gilbert 1960, Elliott 1963; rates assumed",
         ),
         _MODEM,

@@ -184,7 +184,7 @@ def _bhalekar() -> list[Page]:
             source="Bhalekar 2003, sections 4.4 (50 objects) and 5.5 (50 + 100 kB); the split is ours: "
             "20 small ones of 500 B, 30 of 3 kB",
         ),
-        sized("one-large", _LARGE, about="One large object and nothing else", source=source),
+        sized("one-large", _LARGE, about="A single large object", source=source),
         sized("fifty-small", _SMALL, *(_SMALL,) * 50, about="50 small objects of 500 B", source=source),
     ]
     # "12 other web-pages were created by varying the number of objects and their sizes".

@@ -220,7 +220,7 @@ _SUNOS: Final = Preset(
         writer_wakes=WriterWakes.LOW_WATER,
         time_wait=_BSD_TIME_WAIT,
     ),
-    about="SunOS 4.1.3 as Heidemann ran it: 4.3BSD-Tahoe's TCP with 16 kB windows, slow start on the LAN too",
+    about="SunOS 4.1.3 of Heidemann: 4.3BSD-Tahoe's TCP with 16 kB windows, slow start also on the LAN",
     source={
         "*": "Heidemann 1996, section 2.1 and its printed traces",
         "mss": "Heidemann 1996, Figure 2: mss 1460",
@@ -303,7 +303,7 @@ _LINUX20: Final = Preset(
         writer_wakes=WriterWakes.THIRD,
         time_wait=60 * _S,
     ),
-    about="Linux 2.0: Reno with a fine clock, back to slow start after an idle timeout",
+    about="Linux 2.0: Reno with a fine clock, slow-start restart after an idle RTO",
     source={
         "*": "Linux 2.0, net/ipv4 and include/net/tcp.h",
         "mss": "1500 bytes of Ethernet less 40 of headers",
@@ -353,7 +353,7 @@ _LINUX6: Final = Preset(
         writer_wakes=WriterWakes.THIRD,
         time_wait=60 * _S,
     ),
-    about="Linux 6: CUBIC, ten segments at first, SACK, tail-loss probe, Minshall's Nagle, quick ACKs then 40 ms",
+    about="Linux 6: CUBIC, ten initial segments, SACK, tail-loss probe, Minshall's Nagle, quick ACKs then 40 ms",
     source={
         "*": "Linux 6, Documentation/networking/ip-sysctl.rst: the defaults",
         "mss": "1500 bytes of Ethernet less 40 of headers; timestamps take 12 of them",

@@ -60,20 +60,20 @@ def _connections() -> Iterator[Strategy]:
     """List the strategies with one connection per object: HTTP/1.0 (RFC 1945), and FTP."""
     yield Strategy(
         name="http10-serial",
-        about="HTTP/1.0: a connection an object, one after the other",
+        about="HTTP/1.0: serial connections, one per object",
         source=f"{_GURKAN} 4.3; {_BHALEKAR} 2.1; RFC 1945",
         setting=HEIDEMANN,
     )
     yield Strategy(
         name="http10-parallel",
-        about="HTTP/1.0: the document, then a connection for each object at once",
+        about="HTTP/1.0: the document, then one connection per object in parallel",
         source=f"{_GURKAN} 4.4",
         setting=THESIS,
         connections=None,
     )
     yield Strategy(
         name="http10-parallel-4",
-        about="HTTP/1.0 as Netscape did it: at most four connections, requests as the links come",
+        about="HTTP/1.0 of Netscape: at most four connections, requests as the links arrive",
         source=f"{_EGGERT} 4",
         setting=EGGERT,
         connections=_NETSCAPE_CONNECTIONS,
@@ -81,7 +81,7 @@ def _connections() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="http10-parallel-all",
-        about="HTTP/1.0 without a bound: a connection for each object as its link comes",
+        about="HTTP/1.0 without a limit: one connection per object as its link arrives",
         source=f"{_EGGERT} 4, unlimited concurrency",
         setting=EGGERT,
         connections=None,
@@ -115,7 +115,7 @@ def _connections() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="ftp",
-        about="FTP: a control connection, and a data connection for each file",
+        about="FTP: a control connection, and a data connection per file",
         source=f"{_BHALEKAR} 2.1.1, Figure 1.2; RFC 959",
         setting=BHALEKAR,
         protocol=Protocol.FTP,
@@ -126,21 +126,21 @@ def _persistent() -> Iterator[Strategy]:
     """List the strategies with one connection per page: HTTP/1.1 and the papers' variants."""
     yield Strategy(
         name="http11",
-        about="HTTP/1.1 without pipelining: one persistent connection, a round trip an object",
+        about="HTTP/1.1 without pipelining: one persistent connection, one RTT per object",
         source=f"{_KRUSE} 3, Figure 3",
         setting=KRUSE,
         **_HTTP11,
     )
     yield Strategy(
         name="http11-pipelined",
-        about="HTTP/1.1 with pipelining: requests go out as the links come, without waiting for responses",
+        about="HTTP/1.1 with pipelining: requests as the links arrive, without waits for responses",
         source=f"{_KRUSE} 3, Figure 4; {_BHALEKAR} 2.2",
         setting=KRUSE,
         **_PIPELINED,
     )
     yield Strategy(
         name="thesis-pipelined",
-        about="What the thesis calls pipelined: one persistent connection, one request outstanding",
+        about="The thesis's pipelining: one persistent connection, one request outstanding",
         source=f"{_GURKAN} 4.5: the requests of Table 4.5 are one round trip apart",
         setting=THESIS,
         closes_with_last=True,
@@ -148,7 +148,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="segment-filled",
-        about="The document in whole segments, then all its inline files as one response",
+        about="The document in whole segments, then all inline files as one response",
         source=f"{_GURKAN} 4.6",
         setting=THESIS,
         closes_with_last=True,
@@ -157,7 +157,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="getall",
-        about="One request for a document and all it links to",
+        about="One request for a document and all linked objects",
         source=f"{_BHALEKAR} 2.4.1",
         setting=BHALEKAR,
         bundling=Bundling.ALL,
@@ -165,7 +165,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="getlist",
-        about="A request for the list of a page's objects, and one for those that are wanted",
+        about="One request for the list of a page's objects, and one request for the wanted objects",
         source=f"{_BHALEKAR} 2.4.1",
         setting=BHALEKAR,
         bundling=Bundling.LIST,
@@ -173,7 +173,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="exactconn",
-        about="One persistent connection with a first window of four segments, one request outstanding",
+        about="One persistent connection with an initial window of four segments, one request outstanding",
         source=f"{_BHALEKAR} 4.2.2",
         setting=BHALEKAR,
         persistent=True,
@@ -181,7 +181,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="maxconn",
-        about="A connection for each object with a first window of one segment, all of them opened at once",
+        about="One connection per object with an initial window of one segment, all opened together",
         source=f"{_BHALEKAR} 4.2.2: the number of objects is known beforehand",
         setting=BHALEKAR,
         connections=None,
@@ -190,7 +190,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="http11-pipelined-4k",
-        about="HTTP/1.1 with pipelining and a first window of about 4 KB",
+        about="HTTP/1.1 with pipelining and an initial window of about 4 KB",
         source=f"{_KRUSE} 2.2 and 4.2",
         setting=KRUSE,
         server_stack={"initial_window": Rfc3390()},
@@ -198,7 +198,7 @@ def _persistent() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="http10-keep-alive-4k",
-        about="HTTP/1.0 with keep-alive on one connection and a first window of about 4 KB",
+        about="HTTP/1.0 with keep-alive on one connection and an initial window of about 4 KB",
         source=f"{_KRUSE} 2.2 and 4.2",
         setting=KRUSE,
         persistent=True,
@@ -219,7 +219,7 @@ def _streams() -> Iterator[Strategy]:
     }
     yield Strategy(
         name="http2",
-        about="HTTP/2: one connection, each object a stream, in windows that hold no page back",
+        about="HTTP/2: one connection, one stream per object, with windows that never limit a page",
         source="RFC 9113",
         **choices,
     )
@@ -232,7 +232,7 @@ def _apache() -> Iterator[Strategy]:
     """List P-HTTP of Apache 1.1b4, and each of Heidemann's fixes."""
     apache = Strategy(
         name="p-http-apache-1.1b4",
-        about="P-HTTP of Apache 1.1b4: the head flushed alone, the body in 4 kB writes, Nagle on",
+        about="P-HTTP of Apache 1.1b4: the head flushed separately, the body in 4 kB writes, Nagle on",
         source=f"{_HEIDEMANN} 2.1 to 2.3",
         setting=HEIDEMANN,
         persistent=True,
@@ -263,7 +263,7 @@ def _apache() -> Iterator[Strategy]:
     ):
         yield Strategy(
             name=f"p-http-restart-{restart}",
-            about=f"P-HTTP, two visits on a connection: the window is {about} after the pause",
+            about=f"P-HTTP, two visits on a connection: cwnd is {about} after the pause",
             source=f"{_HEIDEMANN} 2.4",
             revisit=twice,
             server_stack={"idle_restart": restart},
@@ -291,7 +291,7 @@ def _transports() -> Iterator[Strategy]:
         knobs = {"sharing": sharing, "accelerated_open": True, "idle_restart": IdleRestart.PACE}
         first = Strategy(
             name=f"http10-{sharing}",
-            about=f"HTTP/1.0 over E-TCP, {about}: a connection for each object",
+            about=f"HTTP/1.0 over E-TCP, {about}: one connection per object",
             source=f"{_EGGERT} 4",
             setting=EGGERT,
             connections=None,
@@ -309,7 +309,7 @@ def _transports() -> Iterator[Strategy]:
     accelerated = {"accelerated_open": True}
     yield Strategy(
         name="http10-ttcp",
-        about="HTTP/1.0 over T/TCP: the handshake is skipped once the server is known",
+        about="HTTP/1.0 over T/TCP: no handshake with a known server",
         source=f"{_BHALEKAR} 3.1.1; RFC 1644",
         setting=BHALEKAR,
         client_stack=accelerated,
@@ -323,7 +323,7 @@ def _transports() -> Iterator[Strategy]:
         shared = {"sharing": sharing}
         yield Strategy(
             name=f"http10-{name}",
-            about=f"HTTP/1.0 with shared TCP control blocks, {sharing}: connections start from what others learnt",
+            about=f"HTTP/1.0 with shared TCP control blocks, {sharing}: connections start from shared state",
             source=f"{_BHALEKAR} 3.1.1; RFC 2140",
             setting=BHALEKAR,
             connections=connections,
@@ -365,7 +365,7 @@ def _caches() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="compressed-delta",
-        about="HTTP/1.1 pipelined: a page with its text compressed, and again with differences",
+        about="HTTP/1.1 pipelined: a page with its text compressed, and again with deltas",
         source=f"{_BHALEKAR} 3.5.1",
         setting=BHALEKAR,
         encoding=compressed,
@@ -374,7 +374,7 @@ def _caches() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="prefetch",
-        about="HTTP/1.1 pipelined: after a page, in the reader's pause, the page that comes next; then that page",
+        about="HTTP/1.1 pipelined: a page, its successor during the reader's pause, then a visit to the successor",
         source=f"{_BHALEKAR} 7.2.2",
         setting=BHALEKAR,
         revisit=_with_next,
@@ -383,7 +383,7 @@ def _caches() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="optimized-browser",
-        about="A proxy at the hub fetches the page and pushes it, a connection an object, without slow start",
+        about="A proxy at the hub fetches and pushes the page, one connection per object, without slow start",
         source=f"{_BHALEKAR} 4.7; the connections are opened together, and each request stands for a push: it"
         " waits until the hub has found its object",
         setting=BHALEKAR,
@@ -393,7 +393,7 @@ def _caches() -> Iterator[Strategy]:
     )
     yield Strategy(
         name="cumulative-cache",
-        about="The page comes from a cache on the LAN, which asks the origin whether it is still good",
+        about="The page comes from a cache on the LAN, which validates the document with the origin",
         source=f"{_BHALEKAR} chapter 5",
         setting=BHALEKAR,
         place=Place.CACHE,

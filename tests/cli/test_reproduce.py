@@ -58,7 +58,7 @@ def test_conclusions_are_tested_with_a_custom_stack(cli, tmp_path):
     row = json.loads(cli("reproduce", "H1", *ours, "--format", "json").out)[0]
     assert row["conclusion"]["asked"] == 6
     page = cli("reproduce", "H1", *ours, "--format", "markdown").out.decode()
-    assert page.startswith("# Which of the papers' conclusions hold with linux-6")
+    assert page.startswith("# Conclusions of the papers that hold with linux-6")
     assert "| H1 | " in page
     assert "reproduced; holds (6 of 6)" in page
 

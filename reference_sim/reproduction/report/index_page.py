@@ -28,7 +28,7 @@ def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort, *, has
     verdicts = [one.judgement.verdict for shown in by_paper.values() for one in shown]
     asked = f"{len(verdicts)} of the {len(claims())} claims of {len(TITLES)} papers"
     body = [
-        "<header><h1>What the papers claim, simulated again</h1>",
+        "<header><h1>Claims of the papers, simulated</h1>",
         f'<p class="source">{asked}, each beside what the paper prints, with the rule that judges it.</p>',
         score(verdicts),
         "</header>",
@@ -37,7 +37,7 @@ def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort, *, has
         *([_BASELINES] if has_baselines else []),
         "</main>",
     ]
-    return document("What the papers claim, simulated again", "\n".join(body), effort)
+    return document("Claims of the papers, simulated", "\n".join(body), effort)
 
 
 def _paper(paper: str, outcomes: Sequence[Outcome]) -> Iterator[str]:

@@ -36,20 +36,20 @@ def _lines(
 ) -> Iterator[str]:
     found = {one.claim.id: one for one in substituted}
     holdings = [_holding(one) for one in substituted]
-    yield f"# Which of the papers' conclusions hold with {title}"
+    yield f"# Conclusions of the papers that hold with {title}"
     yield ""
     yield (
         f"Made {datetime.now(UTC):%Y-%m-%d} by `{command}`: tcptrace-http {__version__}, Python"
         f" {platform.python_version()}, seeds: {effort.seeds}{', fewer and shorter runs' * effort.quick}."
-        " Made again by the same command."
+        " The same command rewrites the page."
     )
     yield ""
     yield (
-        f"Every claim of the five papers is simulated twice: as its paper has it, and with {title} in place of the"
-        " paper's. What a claim is about stays (an initial window, what connections share, the hub's transport)."
-        " *Reproduced* compares figures, and stands for the papers' own setting. A conclusion *holds* where four"
-        " fifths of its effects have the printed sign and of its figures the printed order, *in part* where half"
-        " have; in brackets how many."
+        f"Every claim of the five papers is simulated twice: in its paper's setting, and with {title} in place of"
+        " the paper's. The subject of a claim stays (an initial window, shared state, the hub's transport)."
+        " *Reproduced* compares figures in the papers' own setting. A conclusion *holds* if four fifths of its"
+        " effects have the printed sign, and of its figures the printed order. It holds *in part* if half do."
+        " The numbers are in brackets."
     )
     yield ""
     yield f"With {title}:"
@@ -58,7 +58,7 @@ def _lines(
         ids = [one.claim.id for one in substituted if _holding(one) == holding]
         if ids:
             yield f"- {holding}: {len(ids)} of {len(holdings)} claims ({', '.join(ids)})"
-    yield from ("", "## What holds no more, or in part", "")
+    yield from ("", "## Conclusions that fail, or hold in part", "")
     for one in substituted:
         if _holding(one) in {str(Holding.IN_PART), str(Holding.NOT)}:
             yield f"- {one.claim.id}: {one.claim.says}. {_furthest(one.judgement.comparisons)}"
@@ -87,7 +87,7 @@ def _furthest(comparisons: Sequence[Comparison]) -> str:
     known = [one for one in turned if isfinite(one.distance) and isfinite(one.ours.value)] or turned
     most = max(known, key=lambda one: one.distance)
     unit = f" {most.unit}" if most.unit else ""
-    return f"Furthest off is {most.what}: printed {words.published(most)}, here {words.ours(most.ours)}{unit}."
+    return f"Largest deviation: {most.what}: printed {words.published(most)}, here {words.ours(most.ours)}{unit}."
 
 
 def _words(outcome: Outcome) -> str:
