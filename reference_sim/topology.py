@@ -57,14 +57,14 @@ class ByteQueue:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CodelQueue:
-    """Packets that waited too long are dropped (RFC 8289: 5 ms, for 100 ms), at the latest when so many wait."""
+    """CoDel queue: drops packets after a persistent delay (RFC 8289: 5 ms for 100 ms), and above this limit."""
 
     limit: int = 1000
-    #: Those of connections with ECN are marked instead (RFC 3168).
+    #: ECN connections: packets are marked in place of a drop (RFC 3168).
     marks: bool = False
 
     def document(self) -> object:
-        """As the engine reads it."""
+        """Return the engine's form."""
         return {"kind": "codel", "limit": {"packets": self.limit, "marks": self.marks}}
 
 

@@ -16,7 +16,7 @@ from tcptrace_http.errors import ScenarioError
 
 MS = 1_000_000
 SYN = 0x02
-#: The number of the link from the server in the networks of two hosts.
+#: Number of the link from the server in networks of two hosts.
 TO_CLIENT = 1
 
 
@@ -148,13 +148,13 @@ def test_without_autotuning_the_whole_buffer_is_offered_at_once():
 
 
 def filled(stack, where):
-    """One response of 8 MB over an access link of today."""
+    """Return one response of 8 MB over a modern access link."""
     page = Page(name="page", objects=objects_of(8_000_000))
     return simulate(retrieval(strategy="http11", page=page, network=network(where), client_stack=stack))
 
 
 def waited(run):
-    """The median time in the queue of the link to the client, in milliseconds."""
+    """Return the median time in the queue of the link to the client, in milliseconds."""
     hops = run.truth.hops.filter(pl.col("dequeued").is_not_null(), pl.col("link") == TO_CLIENT)
     return (hops["dequeued"] - hops["enqueued"]).to_physical().median() / MS
 
