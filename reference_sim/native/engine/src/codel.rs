@@ -1,26 +1,27 @@
-//! Controlled delay: a queue that drops, or marks, while packets have waited for too long (RFC 8289, section 5).
+//! Controlled delay: a queue that drops or marks packets while they wait too long (RFC 8289, section 5).
 
 use std::collections::VecDeque;
 
 use crate::scenario::CodelLimits;
 use crate::stack::Nanoseconds;
 
-/// RFC 8289, sections 4.3 and 4.4: what waits for less is no standing queue, and how long it is tolerated.
+/// Target delay (RFC 8289, section 4.3). A shorter wait is no standing queue.
 const TARGET: Nanoseconds = 5_000_000;
+/// Tolerated duration of a standing queue (RFC 8289, section 4.4).
 const INTERVAL: Nanoseconds = 100_000_000;
-/// A pause in dropping of less than so many intervals: dropping goes on nearly where it was.
+/// Maximum pause in dropping, in intervals, after which dropping resumes near its last rate.
 const MEMORY_INTERVALS: u64 = 16;
 
 /// A packet that waits for the transmitter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Waiting {
-    /// Its place among the packets in flight.
+    /// Index of the packet among the packets in flight.
     pub packet: u32,
     pub bytes: u32,
     pub enqueued: Nanoseconds,
-    /// Its row in the truth, where these are recorded.
+    /// Row in the truth, if hops are recorded.
     pub hop: Option<usize>,
-    /// Its transport knows what a mark means (RFC 3168, section 5).
+    /// True if the packet's transport supports marks (RFC 3168, section 5).
     pub is_capable: bool,
 }
 
@@ -29,9 +30,9 @@ pub struct Codel {
     limits: CodelLimits,
     waiting: VecDeque<Waiting>,
     bytes: u64,
-    /// The largest packet that came: less than one that waits is no queue.
+    /// Length of the largest packet so far. Fewer waiting bytes are no queue.
     largest: u32,
-    /// When packets will have waited too long for an interval.
+    /// Time at which packets will have waited too long for one interval.
     first_above: Option<Nanoseconds>,
     is_dropping: bool,
     drop_next: Nanoseconds,
@@ -55,13 +56,13 @@ impl Codel {
         }
     }
 
-    /// Packets and bytes that wait.
+    /// Return the number of waiting packets and their bytes.
     #[must_use]
     pub fn length(&self) -> (u32, u64) {
         (self.waiting.len() as u32, self.bytes)
     }
 
-    /// Takes a packet, unless the queue is full.
+    /// Accept a packet, unless the queue is full. Return true if it was accepted.
     pub fn offer(&mut self, waiting: Waiting) -> bool {
         if self.waiting.len() >= self.limits.packets as usize {
             return false;
@@ -72,7 +73,8 @@ impl Codel {
         true
     }
 
-    /// The packet to send now that the transmitter is free, and whether it is marked; those before it are dropped.
+    /// Return the next packet for the free transmitter, with a flag for a mark. Packets dropped before it go
+    /// to `dropped`.
     pub fn take(
         &mut self,
         now: Nanoseconds,
@@ -105,7 +107,7 @@ impl Codel {
         self.limits.marks && waiting.is_capable
     }
 
-    /// Dropping begins, at the rate of the last time if that was a short while ago.
+    /// Begin dropping, at the last rate if the last drop period was recent.
     fn begin(&mut self, now: Nanoseconds) {
         let delta = self.count - self.last_count;
         let is_recent = now.saturating_sub(self.drop_next) < MEMORY_INTERVALS * INTERVAL;
@@ -115,7 +117,7 @@ impl Codel {
         self.is_dropping = true;
     }
 
-    /// The first packet, and whether packets have waited too long for an interval.
+    /// Remove the first packet. Return it with a flag: true if packets have waited too long for one interval.
     fn pop(&mut self, now: Nanoseconds) -> Option<(Waiting, bool)> {
         let Some(waiting) = self.waiting.pop_front() else {
             self.first_above = None;
@@ -133,7 +135,8 @@ impl Codel {
     }
 }
 
-/// The next drop comes sooner with the square root of how many there were: throughput falls linearly with it.
+/// Return the time of the next drop. The interval shrinks with the square root of the drop count, so
+/// throughput falls linearly.
 fn control_law(time: Nanoseconds, count: u64) -> Nanoseconds {
     time + (INTERVAL as f64 / libm::sqrt(count as f64)) as Nanoseconds
 }
@@ -144,7 +147,8 @@ mod tests {
 
     const MS: Nanoseconds = 1_000_000;
 
-    /// Packets of 1000 bytes, one a millisecond, taken 20 ms late: the times at which one is dropped or marked, in ms.
+    /// Return the times in ms at which a packet is dropped or marked. Packets of 1000 bytes arrive every
+    /// millisecond and are taken 20 ms late.
     fn hits(marks: bool, packets: u32) -> Vec<Nanoseconds> {
         let limits = CodelLimits {
             packets: 1000,
@@ -196,7 +200,7 @@ mod tests {
         for packet in 0..3 {
             codel.offer(waiting(packet));
         }
-        // With one packet behind it the first is no queue, however long it waited.
+        // With one packet after it, the first packet is no queue, whatever its wait.
         assert!(codel.take(0, &mut dropped).is_some());
         assert!(codel.take(500 * MS, &mut dropped).is_some());
         assert!(codel.take(900 * MS, &mut dropped).is_some());

@@ -297,7 +297,7 @@ impl Fabric {
         link.is_some_and(Link::is_managed)
     }
 
-    /// Gives a packet to a link with a managed queue: whether there was room.
+    /// Pass a packet to a link with a managed queue. Return true if there was room.
     fn enqueue(&mut self, number: u32, packet_number: u32, flow: &Flow) -> bool {
         let (Some(packet), Some(link), Some(place)) = (
             self.packets.get_mut(packet_number),
@@ -336,7 +336,7 @@ impl Fabric {
         offered.is_ok()
     }
 
-    /// The transmitter of a link with a managed queue is free. Gives the packets that were dropped.
+    /// Serve a managed queue whose transmitter is free. Return the dropped packets.
     pub fn serve(&mut self, number: u32) -> Vec<Packet> {
         let mut late = Vec::new();
         let mut gone = Vec::new();
@@ -355,7 +355,7 @@ impl Fabric {
         gone
     }
 
-    /// Puts what waited on the wire; gives it back if it is lost there.
+    /// Put a waiting packet on the wire. Return the packet if it is lost there.
     fn transmit(&mut self, number: u32, waiting: Waiting, is_marked: bool) -> Option<Packet> {
         let packet = self.packets.get_mut(waiting.packet)?;
         if is_marked {

@@ -130,13 +130,14 @@ impl Link {
         }
     }
 
-    /// The queue decides about a packet only when it is taken out.
+    /// Return true if the queue decides about a packet only at its removal.
     #[must_use]
     pub fn is_managed(&self) -> bool {
         self.codel.is_some()
     }
 
-    /// Takes a packet into a managed queue, or drops it; when the transmitter is to be served for it.
+    /// Accept a packet into a managed queue, or drop it. Return the time at which the transmitter must be
+    /// served.
     pub fn offer(&mut self, waiting: Waiting) -> Result<Option<Nanoseconds>, Drop> {
         self.totals.packets += 1;
         self.totals.bytes += u64::from(waiting.bytes);
@@ -149,13 +150,13 @@ impl Link {
         Ok(is_alone.then_some(self.free_at.max(waiting.enqueued)))
     }
 
-    /// Packets and bytes in a managed queue.
+    /// Return the packets and bytes in a managed queue.
     #[must_use]
     pub fn length(&self) -> (u32, u64) {
         self.codel.as_ref().map_or((0, 0), Codel::length)
     }
 
-    /// The packet that a managed queue gives the transmitter now, and whether it is marked.
+    /// Return the next packet of a managed queue, with a flag for a mark.
     pub fn take(
         &mut self,
         now: Nanoseconds,
@@ -166,7 +167,8 @@ impl Link {
         taken
     }
 
-    /// Puts a packet of a managed queue on the wire: when the transmitter is free again, and when the packet arrives.
+    /// Put a packet of a managed queue on the wire. Return the time at which the transmitter is free, and the
+    /// arrival time.
     pub fn put(
         &mut self,
         now: Nanoseconds,
@@ -179,7 +181,7 @@ impl Link {
     }
 
     fn on_the_wire(&mut self, packet: Passing<'_>) -> Result<Nanoseconds, Drop> {
-        // All causes see the packet, so that what one of them does is nothing to the others.
+        // All loss causes see the packet, so that each cause is independent of the others.
         let mut lost = None;
         for cause in &mut self.losses {
             lost = cause.loses(packet).or(lost);

@@ -70,9 +70,9 @@ pub enum Queue {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CodelLimits {
-    /// More is dropped at the tail.
+    /// Maximum number of packets. The queue drops further packets at its tail.
     pub packets: u32,
-    /// A packet that is capable is marked, not dropped (RFC 3168).
+    /// True if ECN-capable packets are marked instead of dropped (RFC 3168).
     pub marks: bool,
 }
 

@@ -26,7 +26,7 @@ pub struct Segment {
     pub sent: Nanoseconds,
     /// True if the FIN precedes data to be retransmitted. BayFullTcp accepts this FIN.
     pub has_early_fin: bool,
-    /// What its IP header says of congestion.
+    /// The ECN field of the IP header.
     pub ecn: Ecn,
 }
 
@@ -35,9 +35,9 @@ pub struct Segment {
 pub enum Ecn {
     #[default]
     NotCapable,
-    /// ECT(0).
+    /// ECT(0): the transport supports ECN.
     Capable,
-    /// CE: a queue on the way was long.
+    /// CE: a queue on the path was long.
     Congested,
 }
 

@@ -55,7 +55,7 @@ pub struct Stack {
     /// (Heidemann 1996, section 2.4).
     #[serde(default)]
     pub restart_cap_segments: Option<u32>,
-    /// True if queues may mark packets instead of dropping them (RFC 3168).
+    /// True with ECN: queues can mark packets instead of dropping them (RFC 3168).
     #[serde(default)]
     pub ecn: bool,
     /// True if all new data is paced at a multiple of the window per round trip (Linux with fq).

@@ -353,7 +353,8 @@ fn a_bulk_transfer_with_sack_survives_any_pattern_of_losses() {
     }
 }
 
-/// With ECN on both ends and this segment of 400 kB marked: the bursts, and where CWR is in them.
+/// Return the bursts and the positions of CWR in them, with ECN on both ends and one marked segment of 400
+/// kB.
 fn marked(number: usize) -> (Vec<usize>, Vec<usize>) {
     let stack = Stack {
         ecn: true,
@@ -370,8 +371,9 @@ fn marked(number: usize) -> (Vec<usize>, Vec<usize>) {
     (bursts(&pair.log), told.map(|(number, _)| number).collect())
 }
 
-/// Linux 6.18 with net.ipv4.tcp_ecn 1, over a link of 50 ms without a rate, its 45th segment of data marked: bursts of
-/// 10, 20, 40, 46, 38, 40 and 42 segments, the 29th of the fourth with CWR.
+/// Linux 6.18 with net.ipv4.tcp_ecn 1 over a link of 50 ms with unlimited rate. The 45th data segment is
+/// marked. The bursts have 10, 20, 40, 46, 38, 40 and 42 segments. The 29th segment of the fourth burst has
+/// CWR.
 #[test]
 fn a_mark_takes_the_window_down_as_linux_does() {
     let (bursts, told) = marked(44);

@@ -95,7 +95,7 @@ pub struct Pair {
     pub events: Vec<(usize, Event)>,
     /// Lost data segments of the server, counted from 0.
     pub lost: Vec<usize>,
-    /// Likewise, that a queue marks.
+    /// Marked data segments of the server, counted from 0.
     pub marked: Vec<usize>,
     data_segments: usize,
     to_write: u64,

@@ -11,7 +11,7 @@ const FIRST_SEGMENT_SIZE: u64 = 536;
 /// Minimum number of quick ACKs. The stock covers half a window (`tcp_incr_quickack`).
 const MIN_QUICK: u64 = 2;
 
-/// `tcp_enter_quickack_mode(sk, 2)`.
+/// Number of quick ACKs after a mark (`tcp_enter_quickack_mode(sk, 2)`).
 const QUICK_AT_MARK: u32 = 2;
 
 /// The state of one receiver.
@@ -69,7 +69,7 @@ impl LinuxAcks {
         self.is_pingpong = false;
     }
 
-    /// A queue on the way marked data: this segment and the next are acknowledged at once (`tcp_ecn_check_ce`).
+    /// Handle marked data: this segment and the next are acknowledged at once (`tcp_ecn_check_ce`).
     pub fn received_mark(&mut self) {
         self.quick = self.quick.max(QUICK_AT_MARK);
         self.is_pingpong = false;

@@ -165,7 +165,7 @@ impl Receiver {
         true
     }
 
-    /// A queue on the way marked data that comes now.
+    /// Handle a mark on the data that arrives now.
     pub fn came_marked(&mut self) {
         if let Some(linux) = &mut self.linux {
             linux.received_mark();

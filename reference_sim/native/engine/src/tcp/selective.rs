@@ -20,7 +20,7 @@ enum Phase {
         reduction: RateReduction,
         has_sent: bool,
     },
-    /// A mark told of a queue (RFC 3168): nothing is lost, but the window comes down, likewise.
+    /// Window reduction for a mark (RFC 3168), without a loss, with the same end.
     Reduction {
         until: u64,
         reduction: RateReduction,
@@ -52,7 +52,7 @@ pub struct Ack {
     pub ack: u64,
     pub blocks: [(u64, u64); crate::segment::SACK_BLOCKS],
     pub has_dsack: bool,
-    /// It tells of a mark.
+    /// True if the ACK reports a mark.
     pub has_echo: bool,
     /// True for an ACK without new data acknowledged, without payload, and with an unchanged window.
     pub is_duplicate: bool,
@@ -66,7 +66,7 @@ pub struct Outcome {
     pub delivered: Delivered,
     /// True if the window can grow by the delivered data.
     pub may_grow: bool,
-    /// The window began to come down for a mark.
+    /// True if the ACK started a window reduction for a mark.
     pub is_reduced: bool,
 }
 
@@ -164,7 +164,7 @@ impl Selective {
 
     fn enter(&mut self, next: u64, flight: u64, window: &mut Window) {
         if let Phase::Reduction { reduction, .. } = &self.phase {
-            // A loss on top of a mark, in one round trip, is one congestion.
+            // A loss after a mark in the same round trip is the same congestion.
             self.phase = Phase::Recovery {
                 until: next,
                 reduction: *reduction,
@@ -187,7 +187,7 @@ impl Selective {
         self.probe_timer = None;
     }
 
-    /// A mark: the window comes down as for a loss, by the same rule (Linux, `tcp_enter_cwr`).
+    /// Reduce the window for a mark by the rule for a loss (Linux, `tcp_enter_cwr`).
     fn reduce(&mut self, next: u64, flight: u64, window: &mut Window) {
         let before = window.cwnd;
         window.reduce(flight);
@@ -200,7 +200,7 @@ impl Selective {
     /// End recovery once all data sent before its start is acknowledged.
     fn leave(&mut self, ack: u64, window: &mut Window) {
         match self.phase {
-            // Something beyond must be acknowledged, so that CWR has reached the receiver (Linux, TCP_CA_CWR).
+            // An ACK beyond `until` proves that CWR reached the receiver (Linux, TCP_CA_CWR).
             Phase::Reduction { until, .. } if ack > until => {
                 window.recovered();
                 self.phase = Phase::Open;

@@ -26,7 +26,7 @@ pub struct Stretch {
     pub reason: SendReason,
     pub has_fin: bool,
     pub has_push: bool,
-    /// None of it was sent before.
+    /// True if no byte of the range was sent before.
     pub is_new: bool,
 }
 
@@ -114,7 +114,7 @@ pub struct Sender {
     usage: WindowUsage,
     /// The rule that ends the first slow start early, if the stack has it.
     hystart: Option<HystartPlusPlus>,
-    /// The window was reduced for a mark: up to here another one is of the same queue, and the peer is to be told.
+    /// Offset up to which further marks belong to the queue of the last reduction.
     reduced_until: u64,
     pub(super) has_reduced: bool,
     /// The pacer of all new data, if the stack has it.

@@ -27,7 +27,7 @@ impl World {
         }
     }
 
-    /// A managed queue gives its link the next packet; others may have waited too long.
+    /// Send the next packet of a managed queue. Packets that waited too long are dropped.
     pub(super) fn serve(&mut self, link: u32) {
         for packet in self.fabric.serve(link) {
             if let Some(pair) = self.pairs.get_mut(packet.place) {

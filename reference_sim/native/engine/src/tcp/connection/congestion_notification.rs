@@ -1,5 +1,5 @@
-//! Explicit congestion notification (RFC 3168, section 6.1): a queue marks what it would have dropped, the receiver
-//! says so until the sender has answered, and the sender halves its window as for a loss.
+//! Explicit congestion notification (RFC 3168, section 6.1). A queue marks packets instead of dropping them.
+//! The receiver echoes the mark until the sender responds. The sender reduces its window as for a loss.
 
 use super::{Connection, State};
 use crate::segment::{flags, Ecn, Segment};
@@ -7,17 +7,18 @@ use crate::tcp::receiver::Due;
 use crate::tcp::sender::Stretch;
 use crate::truth::SendReason;
 
-/// What one end of a connection knows of marks.
+/// The ECN state of one end.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Notification {
-    /// Both SYNs offer it.
+    /// True if both SYNs offer ECN.
     is_agreed: bool,
-    /// Every ACK tells of a mark, until the peer says that it has reduced its window.
+    /// True while every ACK echoes a mark, until the peer announces its window reduction.
     is_echoing: bool,
 }
 
 impl Connection {
-    /// The flags by which a SYN offers it; one that goes out again does not (RFC 3168, section 6.1.1.1).
+    /// Return the flags of a SYN that offers ECN. A repeated SYN does not offer ECN (RFC 3168, section
+    /// 6.1.1.1).
     pub(super) fn offer_of_marks(&self) -> u16 {
         match self.state {
             State::SynSent if self.stack.ecn && self.syn_retries == 0 => flags::ECE | flags::CWR,
@@ -26,7 +27,8 @@ impl Connection {
         }
     }
 
-    /// The peer's SYN has come: one with both flags offers it, an answer with ECE alone takes it.
+    /// Negotiate ECN by the peer's SYN. A SYN with both flags offers ECN, and an answer with ECE alone
+    /// accepts it.
     pub(super) fn agree_on_marks(&mut self, segment: &Segment) {
         let wanted = if segment.has(flags::ACK) {
             flags::ECE
@@ -37,8 +39,8 @@ impl Connection {
         self.notification.is_agreed = self.stack.ecn && segment.flags & both == wanted;
     }
 
-    /// Data came: whether an ACK is due at once because it was marked (Linux, `tcp_ecn_check_ce`), or because the
-    /// peer's window may be very small now (`tcp_ecn_accept_cwr`).
+    /// Record the marks of data. Return true if an ACK is due at once. The data was marked (Linux,
+    /// `tcp_ecn_check_ce`), or the peer's window can be very small now (`tcp_ecn_accept_cwr`).
     pub(super) fn note_marks(&mut self, segment: &Segment) -> bool {
         if !self.notification.is_agreed || segment.payload == 0 {
             return false;
@@ -55,17 +57,17 @@ impl Connection {
         is_first || before && segment.has(flags::CWR)
     }
 
-    /// The ACK of data that was marked goes at once.
+    /// Send the ACK of marked data at once.
     pub(super) fn acknowledge_marks(&mut self) {
         self.receiver.due = Due::Now(SendReason::Ack);
     }
 
-    /// Whether this ACK tells of a mark.
+    /// Return true if this ACK echoes a mark.
     pub(super) fn has_echo(&self, segment: &Segment) -> bool {
         self.notification.is_agreed && segment.has(flags::ECE)
     }
 
-    /// The flag of every ACK while a mark is to be told.
+    /// Return the flag of every ACK while a mark is echoed.
     pub(super) fn echo(&self) -> u16 {
         if self.notification.is_echoing {
             flags::ECE
@@ -74,7 +76,8 @@ impl Connection {
         }
     }
 
-    /// New data may be marked, and says once that the window was reduced; what goes out again may not (section 6.1.5).
+    /// Set the ECN fields of a segment. New data is ECN-capable, and announces a window reduction once. A
+    /// retransmission is not ECN-capable (section 6.1.5).
     pub(super) fn mark_as_capable(&mut self, segment: &mut Segment, stretch: Stretch) {
         if self.notification.is_agreed && stretch.payload > 0 && stretch.is_new {
             segment.ecn = Ecn::Capable;

@@ -186,7 +186,7 @@ impl Sender {
         self.retries > stack.retransmission.max_retries
     }
 
-    /// An ACK tells of a mark: the window is reduced as for a loss, once per round trip (RFC 3168, section 6.1.2).
+    /// Reduce the window for a mark as for a loss, once per round trip (RFC 3168, section 6.1.2).
     pub fn reduce_for_mark(&mut self, stack: &Stack) {
         if self.una <= self.reduced_until || self.recovery != Recovery::None {
             return;
@@ -197,7 +197,7 @@ impl Sender {
         self.has_reduced = true;
     }
 
-    /// Whether the peer is to be told that the window was reduced, once.
+    /// Return true once if the peer must be notified of a reduction.
     pub fn take_reduction(&mut self) -> bool {
         std::mem::take(&mut self.has_reduced)
     }
