@@ -93,8 +93,8 @@ pub struct Stack {
     /// 1999, section 7.4).
     #[serde(default)]
     pub ages_shared_state: bool,
-    /// True if E-TCP expects delayed ACKs: a single skipped packet can wait for one and is no sign of a loss
-    /// (TCP-INT, cited by Eggert 1999, section 3.3).
+    /// True if E-TCP expects delayed ACKs. A single skipped packet is then no sign of a loss (TCP-INT, cited
+    /// by Eggert 1999, section 3.3).
     #[serde(default)]
     pub expects_delayed_acks: bool,
     /// Time for which the side that closed first remembers the connection.

@@ -438,7 +438,7 @@ impl Connection {
 }
 
 /// Return true if a response that was framed without its request has no body. The evidence is a status line
-/// at the start of a HEAD response's body, or inside a body that lasts until the close.
+/// at the body's start after HEAD, or inside a body that lasts until the close.
 fn is_next_message(body: Body, reader: &Reader, bytes: &[u8]) -> bool {
     let is_possible = match body {
         Body::UntilClose => true,

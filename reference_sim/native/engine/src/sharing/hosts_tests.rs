@@ -353,8 +353,7 @@ fn end(number: usize, side: usize) -> End {
 const UNLIMITED: u64 = u64::MAX;
 const FAIR: Sharing = Sharing::Etcp(Scheduler::Fair);
 
-/// Return a stack whose round trips count in ticks of 100 ms, as in ns-2 at the time of the paper
-/// (`tcpTick_`).
+/// Return a stack with a clock of 100 ms ticks, as in ns-2 at the time of the paper (`tcpTick_`).
 fn with_coarse_clock(sharing: Sharing) -> Stack {
     let mut stack = server_stack(sharing);
     stack.retransmission.tick_ns = 100 * MS;

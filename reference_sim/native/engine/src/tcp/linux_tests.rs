@@ -353,8 +353,8 @@ fn a_bulk_transfer_with_sack_survives_any_pattern_of_losses() {
     }
 }
 
-/// Return the bursts and the positions of CWR in them, with ECN on both ends and one marked segment of 400
-/// kB.
+/// Return the bursts and the positions of CWR in them. Both ends use ECN, and one segment of 400 kB is
+/// marked.
 fn marked(number: usize) -> (Vec<usize>, Vec<usize>) {
     let stack = Stack {
         ecn: true,
