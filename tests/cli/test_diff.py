@@ -146,7 +146,7 @@ def test_capture_is_compared_with_a_strategy_on_its_inferred_scenario(cli, sampl
         ("http11", "inferred", "both no files: one side has to be a capture"),
         ("bsd_phttp_orig.pcap", "ftp", "ftp is not HTTP"),
         ("bsd_phttp_orig.pcap", "http11+no-nagel", "did you mean 'no-nagle'"),
-        ("bsd_phttp_orig.pcap", "prefetch", "of which the capture knows nothing"),
+        ("bsd_phttp_orig.pcap", "prefetch", "which is unknown to the capture"),
         ("bsd_phttp_orig.pcap", "xyzzy", "(these are: inferred, http10-serial"),
     ],
 )

@@ -129,7 +129,7 @@ def test_a_wait_that_no_run_explains_is_no_loss():
     # Nothing is lost; at the client, the server's partial writes wait for an event that no run reproduces.
     figure = inference_of(simulate(random_case(90089).scenario), "client").figure("path.loss")
     assert figure.value == 0.0
-    assert "does not retell the capture" in figure.how
+    assert "does not reproduce the capture" in figure.how
 
 
 @pytest.fixture
