@@ -657,10 +657,10 @@ BodyRow, BodiesTable {
     zstd_bytes: Option<u64>, "Size after zstd -3.";
     previous_flow: Option<u32>, "Flow of an earlier 200 with the same URL and Content-Encoding.";
     previous_transaction: Option<u32>, "Its transaction.";
-    previous_frame: Option<u64>, "Frame that completed it: the latest such, or on parallel connections a late one.";
-    previous_time: Option<Time>, "Time it was complete.";
-    previous_has_validator: Option<bool>, "It had an ETag or Last-Modified.";
-    previous_no_store: Option<bool>, "Its Cache-Control forbade to store it (RFC 9111, section 5.2.2.5).";
+    previous_frame: Option<u64>, "Frame that completed that response: the latest one, or on parallel connections a late one.";
+    previous_time: Option<Time>, "Time of that frame.";
+    previous_has_validator: Option<bool>, "That response had an ETag or Last-Modified.";
+    previous_no_store: Option<bool>, "Its Cache-Control forbade storage (RFC 9111, section 5.2.2.5).";
     is_unchanged: Option<bool>, "Its body was the same.";
     delta_bytes: Option<u64>, "Size after zstd -3 of this decoded body with that one as prefix (RFC 9842).";
     twin_flow: Option<u32>, "Flow of the client's first 200 with the same body, if it had another URL.";
