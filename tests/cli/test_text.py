@@ -144,7 +144,7 @@ def test_flow_seen_in_one_direction_is_named(cli, tmp_path):
     from_server = [(time, frame) for time, frame in clean_exchange() if frame[26:30] == bytes([10, 0, 0, 2])]
     path = tmp_path / "half.pcap"
     path.write_bytes(pcap(from_server))
-    assert "Only one direction was captured of 1 flow" in " ".join(cli("analyze", path).out.decode().split())
+    assert "Only one direction was captured for 1 flow" in " ".join(cli("analyze", path).out.decode().split())
 
 
 def test_many_rows_are_cut_with_a_line_that_says_how_to_see_all(cli, tmp_path):
