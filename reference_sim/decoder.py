@@ -137,7 +137,7 @@ def listed(value: Any) -> list[Any]:
 
 
 def _queue(value: Any) -> Any:
-    """Decode a queue limit: ``25 packets``, ``64 kB``, ``unlimited``, or ``codel``/``codel-ecn`` and packets."""
+    """Decode a queue limit: ``25 packets``, ``64 kB``, ``unlimited``, or CoDel's: ``codel 1000 packets``."""
     if value == "unlimited":
         return Unlimited()
     kind, _, rest = str(value).partition(" ")
