@@ -172,7 +172,8 @@ def _judge_pipelining(results: Results) -> Judgement:
                 shape_tolerance=_CHANCE,
             )
             for webs, ftps in _PIPELINING_LOADS
-        ]
+        ],
+        remarks="On a full link, single runs differ by more than the gain: a single seed can show the other sign.",
     )
 
 
