@@ -106,7 +106,7 @@ def test_connections_are_secured_as_the_name_says(cli, tmp_path):
         (("--run", "2", "-o", "x"), "--run is a scenario of a claim"),
         (("--claim", "H1", "--page", "heidemann", "-o", "x"), "leave the other names out"),
         (("--claim", "H1", "--scenario", "x.toml", "-o", "x"), "leave one out"),
-        (("--claim", "H9", "-o", "x"), "no claim 'H9'"),
+        (("--claim", "H99", "-o", "x"), "no claim 'H99'"),
         (("--claim", "H1", "--run", "5", "-o", "x"), "it has 1 to 4"),
         (CHOICES, "-o OUT.pcapng"),
         ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),

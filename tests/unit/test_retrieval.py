@@ -244,7 +244,7 @@ def test_pages_that_would_take_too_much_are_left_out_all_together_and_that_is_re
         pages.add(sources([got(number, 0, "/", number * 2000, number * 2000 + 100, **HTML)]), ())
     assert pages.rows.count("retrievals") == 0
     assert pages.findings.is_empty()
-    assert "not made of 4 transactions" in str(pages.complaint)
+    assert "no pages were made: the rows of 4 transactions" in str(pages.complaint)
 
 
 def exchange(flow: int, index: int, begin: float, end: float) -> dict[str, Any]:
