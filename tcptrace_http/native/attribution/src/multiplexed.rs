@@ -5,7 +5,7 @@
 //! streams' bytes. The earlier of these two waits counts. A flow-control window holds from its exhaustion to
 //! the WINDOW_UPDATE. Data that the sender writes after a pause was not available before the pause.
 
-use tcptrace_path::{Place, Route};
+use tcptrace_path::{tolerance_ns, Place, Route};
 use trace_model::rows::{Cause, Constraint};
 
 use crate::bound::Bound;
@@ -145,7 +145,12 @@ impl View<'_> {
     }
 
     /// Return whether the sender had no data to write, and no window held its data.
+    ///
+    /// A gap within the tolerance of the round trip is no pause: its ACKs come at irregular times.
     fn is_idle(&self, span: &Span, windows: &[Span]) -> bool {
+        if span.end_ns.saturating_sub(span.start_ns) <= tolerance_ns(self.route.round_trip_ns()) {
+            return false;
+        }
         let is_held = windows.iter().any(|it| {
             let from_ns = it.start_ns.max(span.start_ns);
             let held_ns = it.end_ns.min(span.end_ns).saturating_sub(from_ns);
