@@ -70,14 +70,8 @@ impl ConnectionCounts {
 mod tests {
     use super::*;
 
-    const CLIENT: HostPair = HostPair {
-        local: 0,
-        remote: 1,
-    };
-    const SERVER: HostPair = HostPair {
-        local: 1,
-        remote: 0,
-    };
+    const CLIENT: HostPair = HostPair::CLIENT;
+    const SERVER: HostPair = HostPair::SERVER;
 
     fn introduced() -> ConnectionCounts {
         let mut counts = ConnectionCounts::default();

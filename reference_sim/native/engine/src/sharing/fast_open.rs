@@ -70,14 +70,8 @@ mod tests {
     use super::*;
     use crate::segment::Options;
 
-    const CLIENT: HostPair = HostPair {
-        local: 0,
-        remote: 1,
-    };
-    const SERVER: HostPair = HostPair {
-        local: 1,
-        remote: 0,
-    };
+    const CLIENT: HostPair = HostPair::CLIENT;
+    const SERVER: HostPair = HostPair::SERVER;
 
     fn answer(cookie: Option<Cookie>) -> Option<FastOpen> {
         let options = Options {

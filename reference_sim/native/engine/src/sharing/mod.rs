@@ -37,6 +37,19 @@ pub struct HostPair {
     pub remote: u32,
 }
 
+#[cfg(test)]
+impl HostPair {
+    /// Host 0 as seen from its connection to host 1.
+    pub(crate) const CLIENT: HostPair = HostPair {
+        local: 0,
+        remote: 1,
+    };
+    pub(crate) const SERVER: HostPair = HostPair {
+        local: 1,
+        remote: 0,
+    };
+}
+
 /// A sender's state of the path to its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Path {
