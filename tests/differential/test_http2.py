@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Final
 
 import polars as pl
 import pytest
+from detectors import packet_script
 from detectors.loopback import captured, free_port
 from probe.servers import apache, nghttpd, nginx, readable_folder
 from probe.tls_servers import HOST, certified, port_of
 
 import tcptrace_http
 
-from .http2_agreement import our_frame_types, our_streams, their_frame_types
+from .http2_agreement import differences, our_frame_types, our_streams, their_frame_types
 from .tshark_http2 import NAMES, Frame, frames, streams
 
 if TYPE_CHECKING:
@@ -27,6 +28,17 @@ if TYPE_CHECKING:
 
 TARGETS: Final = ("/large.html", "/missing", "/small.txt", "/page.html")
 PUSHED: Final = "/small.txt"
+#: The client cancels stream 1 (CANCEL, 8) after 100 of its 300 bytes.
+CANCELLED: Final = """
++0.000000 C > S S 0:0(0) win 64240 <mss 1460, sackOK, wscale 7>
++0.000400 S > C S 0:0(0) ack 1 win 65160 <mss 1460, sackOK, wscale 7>
++0.000430 C > S . ack 1 win 502
++0.001000 C > S P 1:74(73) ack 1 win 502 {h2 PREFACE ; h2 SETTINGS ; h2 HEADERS 1 GET /large end bytes=40}
++0.002000 S > C P 1:159(158) ack 74 win 502 {h2 SETTINGS ; h2 HEADERS 1 200 bytes=40 ; h2 DATA 1 100}
++0.002100 C > S P 74:87(13) ack 159 win 502 {h2 RST_STREAM 1 8}
++0.002200 S > C P 159:368(209) ack 74 win 502 {h2 DATA 1 200 end}
++0.002300 C > S . ack 368 win 502
+"""
 UPGRADES: Final = "LoadModule http2_module /usr/lib/apache2/modules/mod_http2.so\nProtocols h2c http/1.1"
 
 
@@ -129,6 +141,15 @@ def test_stream_specific_facts_are_reported(recorded: Recorded) -> None:
     answers = analysis.transactions.filter(pl.col("flow").is_in(of_nghttpd), ~pl.col("is_pushed"), status=200)
     assert answers["has_trailers"].all()
     assert not {"malformed_http2", "broken_hpack", "undecrypted_tls"} & set(analysis.anomalies["kind"].to_list())
+
+
+def test_data_behind_a_reset_belongs_to_no_stream(tmp_path: Path) -> None:
+    capture = tmp_path / "cancelled.pcap"
+    capture.write_bytes(packet_script.pcap(CANCELLED))
+    analysis = tcptrace_http.analyze(capture)
+    assert differences(analysis, frames(capture, ["-dtcp.port==80,http2"]), [80]) == []
+    assert our_streams(analysis)[0, 1].body_bytes == [0, 100]
+    assert our_frame_types(analysis)[0]["data"] == 2
 
 
 def test_a_lost_packet_makes_streams_unknown_and_not_others(recorded: Recorded, tmp_path: Path) -> None:

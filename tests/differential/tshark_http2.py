@@ -88,10 +88,18 @@ def frame_types(found: Sequence[Frame]) -> dict[int, Counter[str]]:
 
 
 def streams(found: Sequence[Frame], server_ports: Sequence[int]) -> dict[tuple[int, int], Stream]:
-    """Return the streams with a header block (request or promised response), by flow and number."""
+    """Return the streams with a header block (request or promised response), by flow and number.
+
+    A stream ends with RST_STREAM: the receiver ignores DATA that was on its way (RFC 9113, section 5.1).
+    """
     made: dict[tuple[int, int], Stream] = {}
+    reset: set[tuple[int, int]] = set()
     for frame in found:
         number = frame.stream if frame.promised is None else frame.promised
+        if frame.kind == "rst_stream":
+            reset.add((frame.flow, number))
+        if (frame.flow, number) in reset:
+            continue
         if frame.kind in ("headers", "push_promise", "continuation"):
             _take_fields(made.setdefault((frame.flow, number), Stream()), dict(frame.fields))
         elif frame.kind == "data":
