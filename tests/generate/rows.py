@@ -35,7 +35,8 @@ HEADER = """\
 use crate::blocks::Gather;
 use crate::column::{Columns, Values};
 use crate::table::{
-    column, json_name, row, statistics, table, table_on_request, words, Duration, Kind, Time,
+    column, json_name, row, row_count, statistics, table, table_on_request, words, Duration, Kind,
+    Time,
 };
 """
 

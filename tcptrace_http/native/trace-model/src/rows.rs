@@ -4,7 +4,8 @@
 use crate::blocks::Gather;
 use crate::column::{Columns, Values};
 use crate::table::{
-    column, json_name, row, statistics, table, table_on_request, words, Duration, Kind, Time,
+    column, json_name, row, row_count, statistics, table, table_on_request, words, Duration, Kind,
+    Time,
 };
 
 words! { AnomalyKind {

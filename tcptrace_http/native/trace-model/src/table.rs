@@ -211,6 +211,23 @@ macro_rules! row {
     };
 }
 
+/// Declares the number of rows of a table.
+macro_rules! row_count {
+    ($table:ident) => {
+        impl $table {
+            #[must_use]
+            pub fn len(&self) -> usize {
+                self.rows
+            }
+
+            #[must_use]
+            pub fn is_empty(&self) -> bool {
+                self.rows == 0
+            }
+        }
+    };
+}
+
 /// Declares a table, with `name: kind => "its name in JSON", "its meaning";` per column.
 macro_rules! table {
     ($doc:literal $row:ident, $table:ident {
@@ -225,17 +242,9 @@ macro_rules! table {
             $($name: <$kind as Kind>::Gathered,)*
         }
 
+        row_count!($table);
+
         impl $table {
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.rows
-            }
-
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.rows == 0
-            }
-
             pub fn push(&mut self, row: &$row) {
                 self.rows = self.rows.saturating_add(1);
                 $(<$kind as Kind>::gather(&row.$name, &mut self.$name);)*
@@ -360,17 +369,9 @@ macro_rules! statistics {
             $($name: (<$kind as Kind>::Gathered, <$kind as Kind>::Gathered),)*
         }
 
+        row_count!($table);
+
         impl $table {
-            #[must_use]
-            pub fn len(&self) -> usize {
-                self.rows
-            }
-
-            #[must_use]
-            pub fn is_empty(&self) -> bool {
-                self.rows == 0
-            }
-
             pub fn push(&mut self, row: &$row) {
                 self.rows = self.rows.saturating_add(1);
                 $(<$alone_kind as Kind>::gather(&row.$alone, &mut self.$alone);)*
@@ -395,7 +396,7 @@ macro_rules! statistics {
     };
 }
 
-pub(crate) use {json_name, row, statistics, table, table_on_request, words};
+pub(crate) use {json_name, row, row_count, statistics, table, table_on_request, words};
 
 #[cfg(test)]
 #[expect(dead_code, reason = "not every method of a table is tested")]
