@@ -117,7 +117,7 @@ def _visits(analysis: Analysis, number: int, name: str) -> tuple[int, ...]:
     A strategy with two visits per page is compared with two captured visits, if the capture has them.
     """
     from reference_sim.page import Page, objects_of
-    from tcptrace_http.inference.observed import visits_of_session
+    from tcptrace_http.inference.observe import visits_of_session
 
     strategy = _strategies().get(name)
     count = 1 if strategy is None else len(strategy.revisit(Page(name=name, objects=objects_of(1))))

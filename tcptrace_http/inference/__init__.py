@@ -8,6 +8,6 @@
 from tcptrace_http.inference.figure import Figure
 from tcptrace_http.inference.files import infer_files
 from tcptrace_http.inference.infer import Inference, infer
-from tcptrace_http.inference.observed import NEEDED_TABLES
+from tcptrace_http.inference.observe import NEEDED_TABLES
 
 __all__ = ["NEEDED_TABLES", "Figure", "Inference", "infer", "infer_files"]

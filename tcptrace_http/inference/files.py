@@ -22,7 +22,8 @@ from reference_sim.workloads import tap_at
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference.figure import Figure, assumed, seen
 from tcptrace_http.inference.infer import Inference
-from tcptrace_http.inference.observed import Observed, captured_packets, physical
+from tcptrace_http.inference.observe import captured_packets, physical
+from tcptrace_http.inference.observed import Observed
 from tcptrace_http.inference.packets import Packet
 from tcptrace_http.inference.part import MOST_SEGMENTS
 from tcptrace_http.inference.rate import bottleneck_rate

@@ -16,7 +16,7 @@ from tcptrace_http.inference.initial_window import initial_window
 from tcptrace_http.inference.keep_alive import max_requests
 from tcptrace_http.inference.knobs import KNOBS, knob
 from tcptrace_http.inference.loss import chance_of_loss, loss_rate, losses
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tcptrace_http.inference.processing import processing_times
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.requests import split_figure, splits
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
     from reference_sim.stack import IdleRestart, Nagle, Stack
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
-    from tcptrace_http.inference.observed import Observed
-    from tcptrace_http.inference.part import Part
+    from tcptrace_http.inference.observed import Observed, Part
 
 from tcptrace_http.inference.choosing import NEAR, Found, chosen, otherwise
 from tcptrace_http.inference.parts import Parts
@@ -84,11 +83,11 @@ def infer(analysis: Analysis, *, retrieval: int | None = None, session: bool = F
     """Return the scenario of one retrieval of a capture, by default of the one with most transactions.
 
     With ``session``, the scenario covers all visits of its client to its server. ``analysis`` should have the
-    tables of :data:`~tcptrace_http.inference.observed.NEEDED_TABLES`; otherwise the capture is read again.
+    tables of :data:`~tcptrace_http.inference.observe.NEEDED_TABLES`; otherwise the capture is read again.
 
     :raises ScenarioError: the capture has no retrieval, or none with this number.
     """
-    return _infer(observed(analysis, retrieval=retrieval, session=session))
+    return _infer(observe(analysis, retrieval=retrieval, session=session))
 
 
 def _infer(what: Observed) -> Inference:

@@ -7,10 +7,11 @@ the report says so.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from tcptrace_http.errors import ScenarioError
+from tcptrace_http.inference.observed import Part
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from tcptrace_http.inference.observed import Exchange, Observed, Visited
     from tcptrace_http.inference.packets import Packet
 
-__all__ = ["MOST_SEGMENTS", "Part", "first_packets", "up_to"]
+__all__ = ["MOST_SEGMENTS", "first_packets", "up_to"]
 
 #: Maximum number of modelled segments. A page has about a thousand, and a long path fills its window sooner.
 MOST_SEGMENTS: Final = 10_000
@@ -28,27 +29,6 @@ MOST_SEGMENTS: Final = 10_000
 _FULL: Final = 1460
 #: Minimum number of modelled packets of a connection, including its handshake.
 _OPENING: Final = 8
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Part:
-    """Modelled extent of a session."""
-
-    packets: int
-    of_packets: int
-    transactions: int
-    of_transactions: int
-    #: Number of transactions whose response is modelled only in part.
-    cut_transactions: int
-
-    @property
-    def words(self) -> str:
-        """Return the extent in words."""
-        cut = f", {self.cut_transactions} of them in part" if self.cut_transactions else ""
-        return (
-            f"the first {self.packets:,} of {self.of_packets:,} packets,"
-            f" with {self.transactions:,} of {self.of_transactions:,} transactions{cut}"
-        )
 
 
 def first_packets(rows: pl.DataFrame, begin: int) -> pl.DataFrame:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from tcptrace_http.inference import infer
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -15,8 +15,7 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.analysis import Analysis
     from tcptrace_http.inference.figure import Figure
-    from tcptrace_http.inference.observed import Observed
-    from tcptrace_http.inference.part import Part
+    from tcptrace_http.inference.observed import Observed, Part
 
 __all__ = ["Captured", "captured"]
 
@@ -46,7 +45,7 @@ def captured(analysis: Analysis, *, retrieval: int | None = None, session: bool 
     :raises ScenarioError: the capture has no retrieval, or none with this number.
     """
     inference = infer(analysis, retrieval=retrieval, session=session)
-    what = observed(analysis, retrieval=retrieval, session=session)
+    what = observe(analysis, retrieval=retrieval, session=session)
     findings, stalls = _findings(analysis, what)
     return Captured(
         name=analysis.capture.path,

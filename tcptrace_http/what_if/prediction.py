@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from tcptrace_http.inference.part import Part
+    from tcptrace_http.inference.observed import Part
 
 __all__ = ["Cause", "Prediction", "Range", "Row", "Skipped"]
 

@@ -17,7 +17,7 @@ from reference_sim.workloads import retrieval
 from tcptrace_http.analysis import Analysis, analyze
 from tcptrace_http.inference import NEEDED_TABLES, infer, part
 from tcptrace_http.inference.loss import losses
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tcptrace_http.inference.rate import bottleneck_rate
 from tcptrace_http.inference.report import as_json, as_text, as_toml
 from tcptrace_http.what_if import strategies, whatif
@@ -69,14 +69,14 @@ def test_twice_the_transactions_are_twice_the_work(retrieved, strategy, at):
 @pytest.mark.parametrize("at", ["client", "server"])
 def test_twice_the_segments_and_losses_are_twice_the_work(retrieved, at):
     few, many = (
-        observed(retrieved([1460 * count], lost=tuple(range(20, count, 40)), at=at)) for count in (400, 800)
+        observe(retrieved([1460 * count], lost=tuple(range(20, count, 40)), at=at)) for count in (400, 800)
     )
     assert len(losses(many, RATE, RTT)) > len(losses(few, RATE, RTT)) > 0
     assert work(lambda: losses(many, RATE, RTT)) < TWICE * work(lambda: losses(few, RATE, RTT))
 
 
 def test_packets_of_one_rate_are_no_more_work_each(retrieved):
-    few, many = (observed(retrieved([1460 * count])) for count in (400, 800))
+    few, many = (observe(retrieved([1460 * count])) for count in (400, 800))
     assert work(lambda: bottleneck_rate(many)) < TWICE * work(lambda: bottleneck_rate(few))
 
 

@@ -13,7 +13,7 @@ from reference_sim.workloads import retrieval, tap_at
 from tcptrace_http.analysis import analyze
 from tcptrace_http.inference import NEEDED_TABLES
 from tcptrace_http.inference.loss import Lost, chance_of_loss, loss_rate, segments_of
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tests.inference.scenarios import random_case
 from tests.inference.validation import inference_of, page_time
 
@@ -137,7 +137,7 @@ def small(tmp_path):
     """Return a page as seen at the server."""
     path = tmp_path / "small.pcap"
     simulate(scenario(sizes=(3000,))).write_pcap(path, at="server")
-    return observed(analyze(path, tables=NEEDED_TABLES))
+    return observe(analyze(path, tables=NEEDED_TABLES))
 
 
 def test_more_losses_than_packets_are_all_of_them(small):

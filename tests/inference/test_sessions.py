@@ -18,7 +18,7 @@ from reference_sim.stacks import stack
 from reference_sim.workloads import retrieval
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import NEEDED_TABLES, Inference, infer
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tcptrace_http.inference.report import as_toml
 from tests.inference.restarts import judged_policies
 
@@ -121,7 +121,7 @@ def test_another_server_is_not_reported(tmp_path):
     )
     analysis = tcptrace_http.analyze(capture, tables=NEEDED_TABLES)
     assert analysis.retrievals.height == 4
-    assert len(observed(analysis, session=True).visits) == 2
+    assert len(observe(analysis, session=True).visits) == 2
 
 
 def test_a_capture_without_http_has_no_session(tmp_path):

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import tcptrace_http
 from tcptrace_http.inference import NEEDED_TABLES
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tcptrace_http.what_if import whatif
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _predicted(capture: Path, fix: str) -> tuple[WhatIf, Row]:
 @cache
 def _elapsed(capture: Path) -> int:
     """Return nanoseconds of all retrievals."""
-    return observed(_analysis(capture), session=True).elapsed
+    return observe(_analysis(capture), session=True).elapsed
 
 
 def table(found: Iterable[Result]) -> str:

@@ -15,7 +15,7 @@ from reference_sim.stack import Nagle
 from reference_sim.strategies import STRATEGIES
 from reference_sim.tls import PORT, Tls, TlsVersion, flight_bytes
 from tcptrace_http.inference import NEEDED_TABLES, infer
-from tcptrace_http.inference.observed import observed
+from tcptrace_http.inference.observe import observe
 from tcptrace_http.what_if import FIXES
 from tcptrace_http.what_if.outcome import elapsed_of
 from tcptrace_http.what_if.strategies import under, unmodified
@@ -132,7 +132,7 @@ def test_tls13_saves_the_time_predicted_from_a_real_tls12_capture(tmp_path):
                     with captured(PORT, path, within=within, device=link.device, address=link.address):
                         subprocess.run([*fetch, *where], check=True)
         found[version] = [tcptrace_http.analyze(path, tables=NEEDED_TABLES) for path in paths]
-    old, new = (min(observed(each).elapsed for each in analyses) for analyses in found.values())
+    old, new = (min(observe(each).elapsed for each in analyses) for analyses in found.values())
     rows = [tcptrace_http.whatif(each, fixes=["tls-1.3"], draws=0).row("tls-1.3") for each in found["TLSv1.2"]]
     told = statistics.median(row.saved_ns for row in rows)
     assert told == pytest.approx(old - new, abs=15 * MS)
