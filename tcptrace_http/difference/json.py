@@ -39,7 +39,8 @@ import polars as pl
 from tcptrace_http.difference.words import explanation, headline, model_words
 
 if TYPE_CHECKING:
-    from tcptrace_http.difference import Difference, Side
+    from tcptrace_http.difference.compared import Compared
+    from tcptrace_http.difference.side import Side
 
 __all__ = ["SCHEMA_VERSION", "rendered"]
 
@@ -47,7 +48,7 @@ __all__ = ["SCHEMA_VERSION", "rendered"]
 SCHEMA_VERSION: Final = 1
 
 
-def rendered(difference: Difference) -> str:
+def rendered(difference: Compared) -> str:
     """Return the document with a final newline."""
     document = {
         "schema_version": SCHEMA_VERSION,

@@ -12,7 +12,7 @@ from tcptrace_http.errors import NothingToDraw
 if TYPE_CHECKING:
     import altair as alt
 
-    from tcptrace_http.difference import Difference
+    from tcptrace_http.difference.compared import Compared
 
 __all__ = ["CHARTS", "DifferencePlots"]
 
@@ -33,7 +33,7 @@ class DifferencePlots:
     'From the left side to the right one'
     """
 
-    def __init__(self, difference: Difference) -> None:
+    def __init__(self, difference: Compared) -> None:
         from tcptrace_http.charts import needs_altair
 
         needs_altair()

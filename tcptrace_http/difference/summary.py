@@ -11,7 +11,7 @@ from tcptrace_http.difference.words import cause_words, signed
 from tcptrace_http.quantity import duration
 
 if TYPE_CHECKING:
-    from tcptrace_http.difference import Difference
+    from tcptrace_http.difference.compared import Compared
 
 __all__ = ["Line", "cause_lines", "model_failures", "model_rows", "stall_rows", "transactions_by_difference"]
 
@@ -33,7 +33,7 @@ class Line:
         return self.left_ns - self.right_ns
 
 
-def cause_lines(difference: Difference) -> list[Line]:
+def cause_lines(difference: Compared) -> list[Line]:
     """Return the differing causes and the merged rest: the sums are exactly the elapsed times."""
     causes = difference.causes.with_columns(pl.col("left", "right", "difference").to_physical())
     if causes.is_empty():
@@ -49,7 +49,7 @@ def cause_lines(difference: Difference) -> list[Line]:
     return [*lines, Line(f"{small.height} {rest}", int(small["left"].sum()), int(small["right"].sum()))]
 
 
-def transactions_by_difference(difference: Difference) -> pl.DataFrame:
+def transactions_by_difference(difference: Compared) -> pl.DataFrame:
     """Return the transactions, largest difference first, with the main ``cause``; times as integers."""
     size = pl.col("difference").abs()
     most = (
@@ -65,7 +65,7 @@ def transactions_by_difference(difference: Difference) -> pl.DataFrame:
     )
 
 
-def stall_rows(difference: Difference) -> list[tuple[str, ...]]:
+def stall_rows(difference: Compared) -> list[tuple[str, ...]]:
     """Return detector, cause, counts and losses of both sides, and the difference, in words."""
     stalls = difference.stalls.with_columns(pl.selectors.duration().to_physical())
     return [
@@ -80,7 +80,7 @@ def stall_rows(difference: Difference) -> list[tuple[str, ...]]:
     ]
 
 
-def model_rows(difference: Difference) -> list[tuple[str, ...]]:
+def model_rows(difference: Compared) -> list[tuple[str, ...]]:
     """Return the models whose assumptions hold, by model and side: number of retrievals and means, in words."""
     times = pl.col("predicted", "elapsed", "residual")
     means = (
@@ -94,7 +94,7 @@ def model_rows(difference: Difference) -> list[tuple[str, ...]]:
     ]
 
 
-def model_failures(difference: Difference) -> list[tuple[str, str, int]]:
+def model_failures(difference: Compared) -> list[tuple[str, str, int]]:
     """Return side, failed assumption, and number of retrievals."""
     failing = difference.residuals.drop_nulls("fails")
     counts = failing.group_by("side", "fails").agg(pl.col("pair").n_unique())

@@ -22,7 +22,7 @@ from tcptrace_http.report.grid import Heading, clipped, grid, printable
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tcptrace_http.difference import Difference
+    from tcptrace_http.difference.compared import Compared
 
 __all__ = ["rendered"]
 
@@ -64,7 +64,7 @@ _RESIDUALS: Final = (
 )
 
 
-def rendered(difference: Difference, *, width: int) -> str:
+def rendered(difference: Compared, *, width: int) -> str:
     """Return the whole text, with lines of at most ``width`` where the words allow it."""
     sections = [
         [*_sides(difference, width), *(line for words in told(difference) for line in _wrapped(words, width))],
@@ -78,7 +78,7 @@ def rendered(difference: Difference, *, width: int) -> str:
     return "\n\n".join("\n".join(lines) for lines in sections if lines) + "\n"
 
 
-def _sides(difference: Difference, width: int) -> Iterator[str]:
+def _sides(difference: Compared, width: int) -> Iterator[str]:
     for word, side in (("left", difference.left), ("right", difference.right)):
         room = width - len(f"{word:<5}    ({side.kind})")
         yield f"{word:<5}  {clipped(printable(side.name), room)}  ({side.kind})"
@@ -89,7 +89,7 @@ def _wrapped(text: str, width: int) -> list[str]:
     return textwrap.wrap(text, width, break_long_words=False, break_on_hyphens=False)
 
 
-def _causes(difference: Difference, width: int) -> list[str]:
+def _causes(difference: Compared, width: int) -> list[str]:
     """Return the causes with their sums, the elapsed times."""
     lines = cause_lines(difference)
     if not lines:
@@ -102,13 +102,13 @@ def _times(line: Line) -> Sequence[str]:
     return line.name, duration(line.left_ns), duration(line.right_ns), signed(line.difference_ns)
 
 
-def _stalls(difference: Difference, width: int) -> list[str]:
+def _stalls(difference: Compared, width: int) -> list[str]:
     # The losses per side would make the lines too long.
     rows = [(*row[:4], row[-1]) for row in stall_rows(difference)]
     return grid(_STALLS, rows, width) if rows else []
 
 
-def _transactions(difference: Difference, width: int) -> list[str]:
+def _transactions(difference: Compared, width: int) -> list[str]:
     """Return the aligned transactions that differ most, with their main cause."""
     aligned = transactions_by_difference(difference).drop_nulls(["left_flow", "right_flow"])
     differing = aligned.filter(pl.col("difference") != 0)
@@ -135,7 +135,7 @@ def _transaction(row: dict[str, Any]) -> Sequence[str]:
     )
 
 
-def _one_sided(difference: Difference, width: int) -> list[str]:
+def _one_sided(difference: Compared, width: int) -> list[str]:
     """Return the one-sided retrievals and transactions with their times."""
     lines = []
     for side in ("left", "right"):
@@ -156,7 +156,7 @@ def _one_sided(difference: Difference, width: int) -> list[str]:
     return lines
 
 
-def _divergences(difference: Difference, width: int) -> list[str]:
+def _divergences(difference: Compared, width: int) -> list[str]:
     if difference.flows is None:
         return []
     left, right = difference.flows
@@ -173,7 +173,7 @@ def _bullet(words: str, width: int) -> list[str]:
     )
 
 
-def _residuals(difference: Difference, width: int) -> list[str]:
+def _residuals(difference: Compared, width: int) -> list[str]:
     """Return the means of the models whose assumptions hold, or the reason for none."""
     rows = model_rows(difference)
     lines = grid(_RESIDUALS, rows, width) if rows else []

@@ -13,7 +13,8 @@ from tcptrace_http.quantity import counted, duration
 
 if TYPE_CHECKING:
     from tcptrace_http.analysis import Analysis
-    from tcptrace_http.difference import Difference, Divergence
+    from tcptrace_http.difference.compared import Compared
+    from tcptrace_http.difference.divergence import Divergence
 
 __all__ = [
     "cause_words",
@@ -31,7 +32,7 @@ __all__ = [
 _OWN_ERROR: Final = 0.25
 
 
-def title(difference: Difference) -> str:
+def title(difference: Compared) -> str:
     """Return the slower side, and its excess."""
     more = difference.difference_ns
     if difference.aligned_retrievals.is_empty():
@@ -41,7 +42,7 @@ def title(difference: Difference) -> str:
     return f"The {'left' if more > 0 else 'right'} side takes {duration(abs(more))} longer"
 
 
-def told(difference: Difference) -> list[str]:
+def told(difference: Compared) -> list[str]:
     """Return all sentences about the whole difference."""
     words = (
         headline(difference),
@@ -53,7 +54,7 @@ def told(difference: Difference) -> list[str]:
     return [each for each in words if each]
 
 
-def headline(difference: Difference) -> str:
+def headline(difference: Compared) -> str:
     """Return the excess of the slower side."""
     count = difference.aligned_retrievals.height
     if not count:
@@ -68,7 +69,7 @@ def headline(difference: Difference) -> str:
     return f"{which} {times}: {longer}{each}."
 
 
-def _no_common(difference: Difference) -> str:
+def _no_common(difference: Compared) -> str:
     sides = (("left", difference.left), ("right", difference.right))
     silent = [word for word, side in sides if side.analysis.transactions.is_empty()]
     if len(silent) == len(sides):
@@ -78,7 +79,7 @@ def _no_common(difference: Difference) -> str:
     return "No retrieval of the left side is one of the right side"
 
 
-def explanation(difference: Difference) -> str:
+def explanation(difference: Compared) -> str:
     """Return the main cause and its findings; empty without one."""
     more = difference.difference_ns
     if not more or difference.causes.is_empty():
@@ -97,7 +98,7 @@ def explanation(difference: Difference) -> str:
     return f"{cause} alone: {part}{told}; other causes give {back} back."
 
 
-def transfer_words(difference: Difference) -> str:
+def transfer_words(difference: Compared) -> str:
     """Return the FTP transfers of either side, which cannot be aligned; empty without any."""
     sides = (("left", difference.left), ("right", difference.right))
     if all(side.analysis.transfers.is_empty() for _, side in sides):
@@ -116,7 +117,7 @@ def _transfers_of(word: str, analysis: Analysis) -> str:
     return f"{counted(pages.height, 'retrieval')} by HTTP of {duration(elapsed)} together on the {word}"
 
 
-def opaque_words(difference: Difference) -> str:
+def opaque_words(difference: Compared) -> str:
     """Return the limits of TLS without keys; empty without such TLS."""
     sides = (("left", difference.left), ("right", difference.right))
     names = [word for word, side in sides if is_opaque(side.analysis)]
@@ -129,7 +130,7 @@ def opaque_words(difference: Difference) -> str:
     )
 
 
-def model_words(difference: Difference) -> str:
+def model_words(difference: Compared) -> str:
     """Return the basis of an inferred side; empty without one."""
     sides = (
         (difference.left, difference.right_ns, "right"),

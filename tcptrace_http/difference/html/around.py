@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from tcptrace_http.analysis import Analysis
-    from tcptrace_http.difference import Difference, Divergence
+    from tcptrace_http.difference.compared import Compared
+    from tcptrace_http.difference.divergence import Divergence
 
 __all__ = ["Row", "Seen", "rows_around"]
 
@@ -45,7 +46,7 @@ class Row:
     is_here: bool
 
 
-def rows_around(difference: Difference, divergence: Divergence) -> list[Row]:
+def rows_around(difference: Compared, divergence: Divergence) -> list[Row]:
     """Return the segments of both compared flows, aligned at the divergence."""
     if difference.flows is None:
         return []

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tcptrace_http.difference.html import sections
 from tcptrace_http.difference.html.rows import retrievals_table, transactions_table
+from tcptrace_http.difference.plots import DifferencePlots
 from tcptrace_http.difference.words import title, told
 from tcptrace_http.errors import NothingToDraw
 from tcptrace_http.html_page import style_of
@@ -17,7 +18,8 @@ from tcptrace_http.report.html.interactive import chart_section, interactive_pag
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tcptrace_http.difference import Difference, Side
+    from tcptrace_http.difference.compared import Compared
+    from tcptrace_http.difference.side import Side
 
 __all__ = ["page"]
 
@@ -25,7 +27,7 @@ __all__ = ["page"]
 _PACKETS_MAX: Final = 2_000_000
 
 
-def page(difference: Difference) -> str:
+def page(difference: Compared) -> str:
     """Return the whole page.
 
     :raises MissingExtra: the chart library is not installed.
@@ -43,7 +45,7 @@ def page(difference: Difference) -> str:
     )
 
 
-def _charts(difference: Difference) -> dict[str, Any]:
+def _charts(difference: Compared) -> dict[str, Any]:
     """Return the charts with data."""
     names = ["causes", "transactions"]
     sides = (difference.left, difference.right)
@@ -52,11 +54,11 @@ def _charts(difference: Difference) -> dict[str, Any]:
     made = {}
     for name in names:
         with suppress(NothingToDraw):
-            made[name] = difference.plot.chart(name).to_dict()
+            made[name] = DifferencePlots(difference).chart(name).to_dict()
     return made
 
 
-def _body(difference: Difference, charts: dict[str, Any], tables: dict[str, Any]) -> Iterator[str]:
+def _body(difference: Compared, charts: dict[str, Any], tables: dict[str, Any]) -> Iterator[str]:
     yield f"<header><h1>{escape(title(difference))}</h1>"
     yield from (f"<p>{escape(words)}</p>" for words in told(difference))
     yield from _sides(difference)
@@ -78,7 +80,7 @@ def _body(difference: Difference, charts: dict[str, Any], tables: dict[str, Any]
     yield "</main>"
 
 
-def _sides(difference: Difference) -> Iterator[str]:
+def _sides(difference: Compared) -> Iterator[str]:
     times = difference.left_ns, difference.right_ns
     yield '<div class="sides">'
     yield _side("left", difference.left, times[0], max(times), difference)
@@ -86,7 +88,7 @@ def _sides(difference: Difference) -> Iterator[str]:
     yield "</div>"
 
 
-def _side(word: str, side: Side, elapsed_ns: int, longest_ns: int, difference: Difference) -> str:
+def _side(word: str, side: Side, elapsed_ns: int, longest_ns: int, difference: Compared) -> str:
     share = 100 * elapsed_ns / longest_ns if longest_ns else 0
     aligned = counted(difference.aligned_retrievals.height, "retrieval")
     return (

@@ -10,7 +10,7 @@ from tcptrace_http.difference.summary import transactions_by_difference
 from tcptrace_http.report.html.interactive import table_of
 
 if TYPE_CHECKING:
-    from tcptrace_http.difference import Difference
+    from tcptrace_http.difference.compared import Compared
 
 __all__ = ["retrievals_table", "transactions_table"]
 
@@ -18,7 +18,7 @@ _NAME: Final = 200
 _NONE: Final = "-"
 
 
-def transactions_table(difference: Difference) -> dict[str, Any]:
+def transactions_table(difference: Compared) -> dict[str, Any]:
     """Return all transactions, largest difference first."""
     rows = transactions_by_difference(difference).select(
         "pair",
@@ -33,7 +33,7 @@ def transactions_table(difference: Difference) -> dict[str, Any]:
     return table_of("Transactions side by side", rows, example="only left", selected_by=["pair"])
 
 
-def retrievals_table(difference: Difference) -> dict[str, Any]:
+def retrievals_table(difference: Compared) -> dict[str, Any]:
     """Return all retrievals in order."""
     rows = difference.retrievals.with_columns(
         pl.col("left_elapsed", "right_elapsed", "difference").to_physical()

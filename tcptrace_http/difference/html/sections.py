@@ -13,19 +13,20 @@ from tcptrace_http.quantity import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from tcptrace_http.difference import Difference, Side
+    from tcptrace_http.difference.compared import Compared
     from tcptrace_http.difference.html.around import Seen
+    from tcptrace_http.difference.side import Side
 
 __all__ = ["assumptions", "causes", "divergences", "models", "overview", "quality", "stalls"]
 
 
-def overview(difference: Difference) -> str:
+def overview(difference: Compared) -> str:
     """Return the HTML for a notebook: the amount, the reason, and the split by cause."""
     words = "".join(f"<p>{escape(each)}</p>" for each in told(difference))
     return f"<h3>{escape(title(difference))}</h3>{words}{''.join(causes(difference))}"
 
 
-def causes(difference: Difference) -> Iterator[str]:
+def causes(difference: Compared) -> Iterator[str]:
     """Yield the split; its last row is the sum."""
     lines = cause_lines(difference)
     if not lines:
@@ -43,7 +44,7 @@ def _line(line: Line) -> Sequence[str]:
     return line.name, duration(line.left_ns), duration(line.right_ns), signed(line.difference_ns)
 
 
-def stalls(difference: Difference) -> Iterator[str]:
+def stalls(difference: Compared) -> Iterator[str]:
     """Yield the findings of both sides for the causes."""
     rows = stall_rows(difference)
     if rows:
@@ -53,7 +54,7 @@ def stalls(difference: Difference) -> Iterator[str]:
         yield "</section>"
 
 
-def divergences(difference: Difference) -> Iterator[str]:
+def divergences(difference: Compared) -> Iterator[str]:
     """Yield the divergences of the compared flows, with the segments around the first one."""
     if difference.flows is None:
         return
@@ -70,7 +71,7 @@ def divergences(difference: Difference) -> Iterator[str]:
     yield "</section>"
 
 
-def _around(difference: Difference) -> str:
+def _around(difference: Compared) -> str:
     head = "".join(
         f'<th scope="col" class="n {side}-side">{side} frame</th><th scope="col" class="n">time</th>'
         '<th scope="col" class="n">after</th><th scope="col">segment</th>'
@@ -92,7 +93,7 @@ def _seen(seen: Seen | None, side: str) -> str:
     )
 
 
-def models(difference: Difference) -> Iterator[str]:
+def models(difference: Compared) -> Iterator[str]:
     """Yield the means of the analytic models for both sides, or the failed assumptions."""
     rows = model_rows(difference)
     failures = model_failures(difference)
@@ -108,7 +109,7 @@ def models(difference: Difference) -> Iterator[str]:
     yield "</section>"
 
 
-def assumptions(difference: Difference) -> Iterator[str]:
+def assumptions(difference: Compared) -> Iterator[str]:
     """Yield the assumptions of an inferred side beyond the capture."""
     from tcptrace_http.inference.report import value_text
 
@@ -121,7 +122,7 @@ def assumptions(difference: Difference) -> Iterator[str]:
             yield "</section>"
 
 
-def quality(difference: Difference) -> str:
+def quality(difference: Compared) -> str:
     """Return the defects of the captures."""
     sides = (("left", difference.left), ("right", difference.right))
     items = "".join(f"<li>{escape(line)}</li>" for word, side in sides for line in _defects(word, side))
