@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from reference_sim.page import Object, Page
-    from reference_sim.stacks import Preset
+    from reference_sim.preset import Preset
     from reference_sim.strategy import Strategy
     from reference_sim.topology import Link, Network
 

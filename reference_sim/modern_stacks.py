@@ -12,7 +12,7 @@ from reference_sim.stack import SlowStart
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from reference_sim.stacks import Preset
+    from reference_sim.preset import Preset
 
 __all__ = ["modern"]
 

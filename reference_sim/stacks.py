@@ -9,11 +9,12 @@ Derive a custom stack with :func:`dataclasses.replace`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import fields, replace
+from typing import TYPE_CHECKING, Final
 
 from reference_sim.modern_stacks import modern
 from reference_sim.names import named
+from reference_sim.preset import Preset
 from reference_sim.stack import (
     AckPolicy,
     Congestion,
@@ -33,7 +34,7 @@ from reference_sim.stack import (
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-__all__ = ["PRESETS", "Preset", "knobs_of", "stack"]
+__all__ = ["PRESETS", "knobs_of", "stack"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -43,27 +44,6 @@ _MIB: Final = 1 << 20
 _UNBOUNDED_BUFFER: Final = 1 << 30
 # Largest window without scaling (RFC 9293, section 3.1).
 _LARGEST_UNSCALED_WINDOW: Final = 65_535
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Preset:
-    """Stack, the implementation that it models, and the source of each knob."""
-
-    stack: Stack
-    about: str
-    #: Field of :class:`~reference_sim.stack.Stack` to the source of its value; ``*``: all other fields.
-    source: Mapping[str, str]
-
-    def source_of(self, knob: str) -> str:
-        """Return the source of this knob's value."""
-        return self.source.get(knob, self.source["*"])
-
-    def but(self, name: str, about: str, source: Mapping[str, str], **knobs: Any) -> Preset:
-        """Return a derived preset with other knobs, each with its own source."""
-        missing = knobs.keys() - source.keys()
-        if missing:
-            raise ValueError(f"{name}: no source for {', '.join(sorted(missing))}")
-        return Preset(stack=replace(self.stack, name=name, **knobs), about=about, source={**self.source, **source})
 
 
 # BSD's retransmission timer: 500 ms slow timer (PR_SLOWHZ 2), 6 s before the first RTT sample

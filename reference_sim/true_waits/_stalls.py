@@ -12,10 +12,11 @@ from reference_sim.true_waits._transaction import gaps_of, request_gaps_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from reference_sim.true_waits._gap import Gap
     from reference_sim.true_waits._observer import Observer
     from reference_sim.true_waits._partition import Wait
     from reference_sim.true_waits._records import Packet, Transaction
-    from reference_sim.true_waits._transaction import Gap, Times
+    from reference_sim.true_waits._transaction import Times
 
 __all__ = ["Stall", "stalls_of"]
 

@@ -16,9 +16,9 @@ from reference_sim.true_waits._records import SERVER
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
+    from reference_sim.true_waits._gap import Gap
     from reference_sim.true_waits._observer import Observer
     from reference_sim.true_waits._records import Frame, Transaction
-    from reference_sim.true_waits._transaction import Gap
 
 __all__ = ["comes_behind_others", "pieces_among_streams"]
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.true_waits._chain import PACE, Chain
+from reference_sim.true_waits._gap import Gap
 from reference_sim.true_waits._partition import Partition, Piece
 from reference_sim.true_waits._records import CLIENT, SERVER, Packet, Transaction
 from reference_sim.true_waits._streams import comes_behind_others, pieces_among_streams
@@ -18,21 +19,9 @@ if TYPE_CHECKING:
     from reference_sim.true_waits._observer import Observer
     from reference_sim.true_waits._partition import Wait
 
-__all__ = ["Gap", "Times", "gaps_of", "partition_of", "request_gaps_of", "times_of"]
+__all__ = ["Times", "gaps_of", "partition_of", "request_gaps_of", "times_of"]
 
 _ACK: Final = 0x10
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Interval from one delivery to the next, and its causes; a piece may end before it begins."""
-
-    start: int
-    delivery: Delivery
-    pieces: list[Piece]
-    #: The held packet, if any, and its arrival time, had it not been lost.
-    held: Packet
-    came: int
 
 
 @dataclass(frozen=True, slots=True)
