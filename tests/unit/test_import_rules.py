@@ -225,8 +225,6 @@ LAZY = {
     "tcptrace_http.what_if",
     "reference_sim",
 }
-#: Packages with mutual imports of two modules; no other may have them.
-WITH_CIRCLES = {"difference", "inference"}
 MODULES = sorted(path for path in (REPOSITORY / PACKAGE).rglob("*.py") if "native" not in path.parts)
 
 
@@ -271,7 +269,7 @@ def test_module_uses_only_the_packages_confined_to_it(path):
     assert not {top for top in tops & CONFINED.keys() if part_of(path) not in CONFINED[top]}
 
 
-@pytest.mark.parametrize("part", sorted({part_of(path) for path in MODULES} - WITH_CIRCLES))
+@pytest.mark.parametrize("part", sorted({part_of(path) for path in MODULES}))
 def test_no_modules_of_a_package_import_each_other_in_a_circle(part):
     """Check that imports inside functions count, too."""
     of_part = {module_name(path): path for path in MODULES if part_of(path) == part}
