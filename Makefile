@@ -89,8 +89,8 @@ gen: development ## rewrite the generated files
 notebooks: development ## run the notebooks and store their outputs
 	$(BIN)/python -m tests.notebooks.execution
 
-wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust
-	PYTHON=$(PYTHON) .ci/wheel
+wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust; TARGET=aarch64-apple-darwin: for another platform
+	PYTHON=$(PYTHON) .ci/wheel $(TARGET)
 
 first-commands: ## run the README's commands, as printed, on a fresh clone
 	.ci/first-commands
