@@ -8,15 +8,15 @@
     today's browser limit per host; also three or more if the emulator's full queue dropped packets of several.
     Permitted: three to six. Wrong: one or two (RFC 2616, section 8.1.4).
 ``keep-alive-refused``
-    Evidence: messages. Required: on at least two flows, the client did not ask to close (HTTP/1.1 without
-    ``Connection: close``, or 1.0 with ``keep-alive``), and the server sent ``Connection: close``, or a FIN
-    within 10 ms of the response. Permitted: once. Wrong: the client asked for the close.
+    Evidence: messages. Required: on at least two flows, the server sent ``Connection: close``, or a FIN
+    within 10 ms of the response. The client had not asked to close (HTTP/1.1 without ``Connection: close``,
+    or 1.0 with ``keep-alive``). Permitted: once. Wrong: the client asked for the close.
 ``repeated-slow-start``
-    Required: a connection of several requests that began after an earlier connection of the two hosts had
-    ended, if first responses were at least 1.5 times the initial window on a path of at least 5 ms. The
+    Required: a connection of several requests that began after the end of an earlier one between the two
+    hosts. Their first responses were at least 1.5 times the initial window, on a path of at least 5 ms. The
     connection then repeated slow start. Permitted: shorter responses or paths. Wrong: one connection.
-    Connections with one request each are permitted only: connection-per-request claims the RTTs of their slow
-    starts, and no time is claimed twice (an earlier form of this rule required both).
+    Connections with one request each are only permitted: connection-per-request claims the RTTs of their slow
+    starts. No time is claimed twice (an earlier form of this rule required both).
 ``competing-bundle``
     Required: several simultaneous connections in slow start without a drop. Their first responses are at least
     1.5 times the initial window, and overlap on a path of at least 5 ms. Permitted: other simultaneous
@@ -24,9 +24,9 @@
     connections. By the cases of both detectors, that is parallel-connection-burst, and slow start is then
     over.)
 ``initial-window``
-    Required: a server configured with an initial window under 10 segments (RFC 6928), if a flow's first
-    response is at least 1.5 times that window, on a path of at least 5 ms. Permitted: a shorter path; also a
-    link that serializes this window in an RTT: it is never idle, and a larger window would save nothing. Wrong:
+    Required: a server with an initial window under 10 segments (RFC 6928). A flow's first response is at
+    least 1.5 times that window, on a path of at least 5 ms. Permitted: a shorter path. Permitted also: a link
+    that needs an RTT to serialize this window. It is never idle, and a larger window saves nothing. Wrong:
     ten segments or more.
 ``syn-retransmission``, ``refused-connection``
     Evidence: packets. Required: a repeated SYN or SYN-ACK; an RST in answer to a SYN. Permitted: a SYN dropped
@@ -34,9 +34,9 @@
     6298). The first SYN was answered there, and the second cost nothing. (An earlier form required these cases,
     on which a detector of lost time is silent.)
 ``idle-timeout-race``
-    Required: an unanswered request on a connection that had answered before and was then idle for at least 200
-    ms, if the server's FIN or RST came within an RTT (at least 10 ms) before or after it. Permitted: the same
-    without idle time, because no timeout can have passed. (An earlier form did not require idle time.)
+    Required: an unanswered request on a connection with an earlier response, after an idle period of at least
+    200 ms. The server's FIN or RST came within an RTT (at least 10 ms) before or after it. Permitted: the
+    same without idle time, because no timeout can have passed. (An earlier form did not require idle time.)
 ``lost-pipelined-requests``
     Required: at least two unanswered requests at the server's end of the connection, in a flow without gaps.
 """
@@ -63,10 +63,9 @@ _SERIAL_MIN: Final = 4
 #: Firefox and Chromium open at most six connections per host.
 _BROWSER_CONNECTIONS: Final = 6
 _SHARED_MIN: Final = 3
-#: Below this RTT, one more RTT is within the testbed's noise.
-#:
 #: Initial RTO before the first RTT sample (RFC 6298, section 2.1).
 _SYN_TIMER_MS: Final = 1000.0
+#: Below this RTT, one more RTT is within the testbed's noise.
 _PATH_MIN_MS: Final = 5.0
 #: A server that habitually ends the connection does so at once.
 _RACE_MIN_MS: Final = 10.0

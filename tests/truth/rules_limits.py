@@ -4,26 +4,26 @@
     Evidence: packets. Required, once per flow: the client advertised a zero window on an open connection for at
     least 10 ms in total. Permitted: a shorter time, normal for a busy application.
 ``receive-window-limit``
-    Required, once per flow: a client with a receive buffer (``rcvbuf``) of at most 64 KB, on a path of at least
-    20 ms, and a response of twice that buffer. Permitted: a link that needs at least an RTT to serialize such a
-    window, and thus limits more (an earlier form ignored this). Permitted also: time limited by the receive
-    window in the kernel's counters (``rwnd_lim_us``), or unknown limits (the BSD-like stack's window is 16 KB).
+    Required, once per flow: a receive buffer (``rcvbuf``) of at most 64 KB, and a response of twice that
+    buffer. The path has at least 20 ms. Permitted: a link that needs at least an RTT to serialize such a
+    window. This link limits more (an earlier form ignored this). Permitted also: kernel counters with time
+    limited by the receive window (``rwnd_lim_us``), or unknown limits (the BSD-like stack's window is 16 KB).
     Wrong: elsewhere.
 ``small-send-buffer``
-    Required, once per flow: a server with ``--sndbuf`` that writes in chunks, on a path of at least 20 ms, if a
-    response of twice the kernel's buffer (which is twice the requested size) came in at least three flights.
+    Required, once per flow: a server with ``--sndbuf`` that writes in chunks, on a path of at least 20 ms. A
+    response of twice the kernel's buffer (twice the requested size) came in at least three flights.
     Permitted: its other responses. Wrong: a server with a single write, because the kernel then buffers 64 KB
     regardless of the setting.
 ``queueing-delay``
-    Required, once per capture, at the server's end, which sees the RTT of data: the emulator's queue held
-    packets of a flow for at least 50 ms and at least an RTT. Permitted: from 5 ms on, at the client's end, and
-    on a deliberately stopped link (``link.env``). Wrong: shorter queueing.
+    Required, once per capture: the emulator's queue held packets of a flow for at least 50 ms and at least an
+    RTT. Only the server's end counts, which sees the RTT of data. Permitted: from 5 ms on, at the client's
+    end, and on a deliberately stopped link (``link.env``). Wrong: shorter queueing.
 ``slow-server``
     Required, once or often: a server with at least 20 ms of processing (``--think-ms``). Permitted: a server
-    that pauses inside responses (``--gap-ms``, ``--chunk-gap-ms``) or is not the testbed's own, if a first byte
-    came at least 10 ms later than the path takes, or a response had such a pause. The testbed's own server has
-    no further processing time. Wrong: elsewhere, except for transactions with losses and for a forgotten cork,
-    which look alike from outside.
+    with pauses inside responses (``--gap-ms``, ``--chunk-gap-ms``), or one that is not the testbed's own. A
+    first byte came at least 10 ms later than the path requires, or a response had such a pause. The testbed's
+    own server has no further processing time. Wrong: elsewhere, except for transactions with losses and for a
+    forgotten cork, which look the same in a capture.
 """
 
 from __future__ import annotations
@@ -108,8 +108,8 @@ def _send_buffer(scene: Scene) -> Truth:
 def _is_throttled(scene: Scene, client_port: int, kernel_bytes: float, chunk: float) -> bool:
     """Return whether a response is twice the buffer and came in flights of at most buffer plus write.
 
-    If there is any room, Linux takes a whole write (``chunk``) into one segment of its buffer, and appends to
-    an unsent segment. A larger window fills the whole buffer.
+    If there is any room, Linux copies a whole write (``chunk``) into one segment of its buffer. It also
+    appends to an unsent segment. A larger window fills the whole buffer.
     """
     if scene.rtt_ms < _LONG_PATH_MS:
         return False

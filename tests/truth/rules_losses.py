@@ -5,33 +5,33 @@ reaction is read from the complete capture at its own end.
 
 ``tail-loss``
     Required in its transaction: a dropped data segment after which no other segment of its flight arrived
-    before its retransmission. No duplicate ACK could report such a loss. A flight ends when its sender neither
-    sends nor receives for an RTT plus 10 ms. The next segment is a probe (RFC 8985, section 7.3: new data if
-    available, a single segment), or new data. Several segments of new data report the loss like later data of a
-    flight: permitted. Permitted also: no such silence before the retransmission. No timer was involved then: a
-    recovery begun by other segments of the flight (RACK; RFC 8985, section 6) retransmitted it. (An earlier
-    form required these cases.)
+    before its retransmission. No duplicate ACK could report such a loss. A flight ends when its sender
+    neither sends nor receives for an RTT plus 10 ms. The next segment is a probe (RFC 8985, section 7.3: new
+    data if available, a single segment), or new data. Permitted: several segments of new data, which report
+    the loss like later data of a flight. Permitted also: no such silence before the retransmission. No timer
+    was involved then: other segments of the flight had started a recovery (RACK; RFC 8985, section 6). (An
+    earlier form required these cases.)
 ``retransmission-timeout``
     Required: a dropped data segment with later arrivals, retransmitted after at least 190 ms (Linux's minimum
-    RTO is 200 ms) in which its sender neither sent data nor received a packet. Permitted: a tail loss; also any
-    place, if the kernel's counters have timeouts that this rule does not find. (An earlier form counted only
-    data sent before. A wait for a SACK that a probe had elicited, or for a queued SACK, then counted as a
-    timeout, on captures whose kernels counted none.)
+    RTO is 200 ms). Meanwhile its sender neither sent data nor received a packet. Permitted: a tail loss.
+    Permitted also: any place, if the kernel's counters have timeouts that this rule does not find. (An
+    earlier form counted only data sent before. A wait for a SACK then counted as a timeout, although the
+    kernels counted none. A probe had elicited that SACK, or it was queued.)
 ``spurious-retransmission``
-    Required at either end: data that arrived at a receiver that already had it, by the capture at that end.
-    Without that capture, the kernel's D-SACK counters permit findings anywhere. Keep-alive probes (at most one
-    byte before the next number) do not count. Permitted: a flow whose client sometimes had no room and may have
-    discarded data. Permitted also: a sender with one or two cases, each with its last segment, at least 10 ms
-    after it. These are tail-loss probes, sent on suspicion (RFC 8985, section 7). (An earlier form required
-    these cases.)
+    Required at either end: data that its receiver already had, by the capture at that end. Without that
+    capture, the kernel's D-SACK counters permit findings anywhere. Keep-alive probes (at most one byte before
+    the next number) do not count. Permitted: a flow whose client sometimes had no room and may have discarded
+    data. Permitted also: a sender with one or two cases, each with its last segment, at least 10 ms after it.
+    These are tail-loss probes, sent on suspicion (RFC 8985, section 7). (An earlier form required these
+    cases.)
 ``reordering``
     Required: new data that arrived after later data, without a dropped copy. The original was overtaken,
     whether retransmitted meanwhile or not. Without the emulator's log, only data sent once counts. Wrong:
     packets without reordering.
 ``reset-in-response``, ``truncated-response``
-    Evidence: packets. Required: an incomplete response of known length. With an RST of either side the first,
-    and permitted the second; with a FIN of the server the second. Wrong: a capture that ends before the
-    connection, or has gaps.
+    Evidence: packets. Required: an incomplete response of known length. With an RST of either side the first
+    name is required and the second permitted. With a FIN of the server the second is required. Wrong: a
+    capture that ends before the connection, or has gaps.
 """
 
 from __future__ import annotations

@@ -1,31 +1,31 @@
 """Rules for retrieved objects and redundant retrievals.
 
-Bytes without cost are no pathology. The three rules on repeats and the rule on text only permit a finding if
-the redundant bytes are fewer than an initial window (ten segments, RFC 6928) and arrived within 2 ms. The
-detectors' cases do the same (an earlier form required all bodies from 1000 bytes on). With only the server's
-end, the time is that of the server's writes.
+Bytes without cost are no pathology. If the redundant bytes are fewer than an initial window (ten segments,
+RFC 6928) and arrived within 2 ms, a finding is only permitted. This applies to the three rules on repeats and
+the rule on text. The detectors' cases do the same (an earlier form required all bodies from 1000 bytes on).
+With only the server's end, the time is that of the server's writes.
 
 ``unconditional-repeat``
-    Required, one place per target: a GET of a target previously answered 200 with a validator (ETag or
-    Last-Modified), without a condition (If-None-Match, If-Modified-Since), with the same body of at least 1000
-    bytes. Permitted: smaller bodies, targets without a validator, and requests sent before the first response
-    arrived.
+    Required, one place per target: a GET without a condition (If-None-Match, If-Modified-Since). The target
+    was previously answered 200 with a validator (ETag or Last-Modified), and the body of at least 1000 bytes
+    is the same. Permitted: smaller bodies, targets without a validator, and requests sent before the first
+    response arrived.
 ``duplicate-object``
     Required: the same body of at least 1000 bytes from two targets or hosts. Permitted: one target retrieved
     twice, which belongs to ``unconditional-repeat``. Wrong: no repeated body.
 ``delta-eligible-repeat``
-    Required: a repeated target whose body of at least 1000 bytes changed, if the first body predicts at least
-    half of it. The test is a common beginning and end of half its length, or compression with the first body as
-    dictionary to less than half of its own compressed size (DEFLATE sees 32 KB). Permitted: other changed
-    bodies, and types other than text (the analyser does not keep their bodies, as the detector says; an earlier
-    form required all types). Wrong: no changed body.
+    Required: a repeated target with a changed body of at least 1000 bytes. The first body predicts at least
+    half of the second. One test is a common beginning and end of half the length. The other is compression
+    with the first body as dictionary to less than half of the compressed size (DEFLATE sees 32 KB).
+    Permitted: other changed bodies, and types other than text. The analyser does not keep their bodies, as
+    the detector says (an earlier form required all types). Wrong: no changed body.
 ``uncompressed-text``
-    Required, one place per flow: a 200 with at least 1400 bytes of a text type, without Content-Encoding, that
-    DEFLATE halves, in answer to a request that accepts gzip. Permitted: a request that does not accept gzip, or
+    Required, one place per flow: a 200 with at least 1400 bytes of a text type, without Content-Encoding.
+    DEFLATE halves the text, and the request accepts gzip. Permitted: a request that does not accept gzip, or
     a smaller saving. Wrong: encoded, tiny or non-text bodies.
 ``redirect-chain``
-    Required: at least two redirections (301, 302, 303, 307, 308), each to the target of the next. Permitted: a
-    single redirection, and two of which the client did not follow the second.
+    Required: at least two redirections (301, 302, 303, 307, 308), each to the target of the next. Permitted:
+    a single redirection, or two if the client did not follow the second.
 """
 
 from __future__ import annotations

@@ -1,35 +1,36 @@
 """Rules for sending and answering requests.
 
 ``request-lull``
-    A client that sends serial requests on a persistent connection (``mode`` serial), each within 6 ms of the
-    previous response, waits an RTT for each. Required on a path of at least 20 ms: a page with three such
-    lulls. That is four consecutive GETs of different targets, none answered more than half an RTT plus 5 ms
-    later than the path takes. A redirect must be awaited, and a repeated target begins a new page. Permitted on
-    a path of at least 5 ms: fewer lulls, lulls after think time, other methods, or several connections. Wrong:
-    pipelined requests, or one request per connection. (An earlier form counted all lulls of a flow. But a
-    repeatedly polled document could not be requested sooner, nor a POST before the response to another.)
+    A client with serial requests on a persistent connection (``mode`` serial) waits an RTT for each. Each
+    request follows the previous response within 6 ms. Required on a path of at least 20 ms: a page with three
+    such lulls. That is four consecutive GETs of different targets. None is answered more than half an RTT
+    plus 5 ms later than the path requires. A redirect must be awaited, and a repeated target begins a new
+    page. Permitted on a path of at least 5 ms: fewer lulls, lulls after think time, other methods, or several
+    connections. Wrong: pipelined requests, or one request per connection. (An earlier form counted all lulls
+    of a flow. But a polled document could not be requested earlier, and neither could a POST before the
+    response to another POST.)
 ``split-request``
-    Required: a request that the client's application sent in pieces with a pause (``split.gap_ms``) of at least
-    10 ms (busy hosts have 5.5 ms between two consecutive writes). A request that the client's Nagle algorithm
-    held apart (``split`` or ``post_sep`` without ``nodelay``), for at least 2 ms beyond such a pause, requires
-    its cause's name, see ``rules_segments``; this name is permitted in addition. Permitted: pieces that arrived
-    together. Wrong: the client waited for 100 Continue. (The name of a held request was settled when the
-    detectors had names.)
+    Required: a request in pieces with a pause of the application (``split.gap_ms``) of at least 10 ms (busy
+    hosts have 5.5 ms between two consecutive writes). If the client's Nagle algorithm held a piece (``split``
+    or ``post_sep`` without ``nodelay``) for at least 2 ms beyond such a pause, the name of this cause is
+    required, see ``rules_segments``. The name ``split-request`` is then permitted in addition. Permitted:
+    pieces that arrived together. Wrong: the client waited for 100 Continue. (The name of a held request was
+    decided after the naming of the detectors.)
 ``expect-continue-wait``
-    Required: a request with ``Expect: 100-continue`` whose body followed its head by at least 5 ms; permitted:
-    sooner. If the server sent 100 before the body, one RTT of the wait belongs to the path, at the client's
-    request. Required then: a wait of at least 5 ms plus half an RTT beyond that. (An earlier form blamed this
-    RTT on the server.) Wrong: no such field.
+    Required: a request with ``Expect: 100-continue`` whose body followed its head after at least 5 ms.
+    Permitted: an earlier body. If the server sent 100 before the body, one RTT of the wait belongs to the
+    path, by the client's choice. Required then: a wait of at least 5 ms plus half an RTT beyond this RTT. (An
+    earlier form blamed this RTT on the server.) Wrong: no such field.
 ``head-of-line-blocking``
     Affects pipelined requests from the second on. Required, once per silence: the server was silent for at
-    least an RTT plus 50 ms, with the request arrived and an earlier response incomplete. The place is
-    one of the waiting requests (they waited for the same response, and no time is claimed twice; an earlier
-    form required a finding for each). Permitted: otherwise, because an earlier response's data would also take
-    its time on another connection. Wrong: no pipelining.
+    least an RTT plus 50 ms. The request had arrived, and an earlier response was incomplete. The place is one
+    of the requests that waited for this response. No time is claimed twice (an earlier form required a
+    finding for each). Permitted: all other cases, because an earlier response's data takes the same time on
+    another connection. Wrong: no pipelining.
 ``stretch-ack``
     An ACK of more than two full segments slows a sender that counts ACKs. Linux counts bytes (its receive
     offload constantly makes such ACKs). Permitted: structure; wrong: lost time with a Linux server. The
-    BSD-like stack may have lost time by them, but no capture is known to show it.
+    BSD-like stack may have lost time by such ACKs, but no known capture shows this.
 """
 
 from __future__ import annotations

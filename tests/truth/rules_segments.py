@@ -3,29 +3,30 @@
 ``short-initial-segment``, ``odd-short-final-segment``, ``slow-start-restart``
     The stalls of ``kernel_truth`` (its docstring has the rules): its required stalls are required in their
     frames, others permitted. If the server runs Nagle's algorithm, any short hold is permitted. If no
-    inspection looked for restarts (no ``verdict``), any restart is permitted, as is a restart inside a response
-    after a zero window of its client: the truth covers only restarts between responses. The next ACK releases a
-    tail held by MSG_MORE like a Nagle hold: both names are permitted.
+    inspection looked for restarts (no ``verdict``), any restart is permitted. A restart inside a response
+    after a zero window is also permitted: the truth covers only restarts between responses. The next ACK
+    releases a tail held by MSG_MORE like a Nagle hold: both names are permitted.
 ``nagle-delayed-ack``, ``nagle-hold``
-    Required: a request whose pieces the client's Nagle algorithm held apart (``split`` or ``post_sep`` without
-    ``nodelay``) for at least 3 ms and longer than its application paused. The name is the first if the hold
-    exceeded the path by 10 ms, because the server then delayed its ACK; otherwise the second. Required also: a
-    stall in the middle of a response. Permitted: the server's other stalls, which have names above, by their
-    cause; and, if a sidecar lists only part of its holds, any hold outside this list. Wrong: elsewhere.
+    Required: the client's Nagle algorithm held a piece of a request (``split`` or ``post_sep`` without
+    ``nodelay``). The hold lasted at least 3 ms, and longer than the application's pause. If the hold exceeded
+    the RTT by 10 ms, the server delayed its ACK: the first name is required, otherwise the second. Required
+    also: a stall in the middle of a response. Permitted: the server's other stalls, by the names of their
+    causes above. If a sidecar lists only part of its holds, any other hold is also permitted. Wrong:
+    elsewhere.
 ``cork-timeout``
     A server that sets TCP_CORK or MSG_MORE and never clears it (``--cork-forget``, ``--more-forget``).
-    Required: a response longer than one segment, whose held tail shows a gap of at least 150 ms (the kernel's
-    timer has 200). Permitted: a response within one segment, which was held as a whole and looks like a slow
-    server.
+    Required: a response longer than one segment, with a gap of at least 150 ms before its held tail (the
+    kernel's timer has 200 ms). Permitted: a response within one segment. It was held as a whole, as if the
+    server were slow.
 ``delayed-ack-first-segment``
-    A server with an initial window of one segment (``route_server`` with ``initcwnd 1``). Required: the second
-    segment of a flow's first response came a delayed ACK (over 10 ms longer than the path) after the first.
-    Permitted: an initial window of 2 whose first flight shows a single segment.
+    A server with an initial window of one segment (``route_server`` with ``initcwnd 1``). Required: the
+    second segment of a flow's first response followed the first after a delayed ACK (over 10 ms beyond the
+    RTT). Permitted: an initial window of 2 whose first flight shows a single segment.
 ``unfilled-segments``
-    Evidence: packets, per response. Required: at least three short segments, each followed by more data within
-    2 ms, and at least as many as the segments that the response needs. Permitted: more segments than needed. An
-    application that wrote later (over 2 ms) could not have filled them. Wrong: a flow with super-segments,
-    which hide the segments' fill.
+    Evidence: packets, per response. Required: at least three short segments, each followed by more data
+    within 2 ms. They are at least as many as the segments that the response needs. Permitted: more segments
+    than needed. An application that wrote later (after 2 ms) could not have filled them. Wrong: a flow with
+    super-segments, which hide the segments' fill.
 """
 
 from __future__ import annotations
