@@ -1,8 +1,8 @@
 """Common part of the loss detectors: findings from the rows of ``recoveries``.
 
 Each detector selects its rows and gives the loss of each. This module merges the rows of one transaction into
-one finding. The detectors read ``waits`` too, so that they run when the waits exist and do not change them:
-the core has already given the time to the same causes.
+one finding. The detectors also read ``waits`` and therefore run after the waits exist. They do not change the
+waits: the core has already assigned the time to the same causes.
 """
 
 from __future__ import annotations

@@ -14,10 +14,10 @@ every closed connection (TIME-WAIT). The kernel's work for a connection exceeds 
 Evidence
 --------
 Connections with one transaction each whose SYN came after the response on an earlier, free connection.
-Parallel connections do not count while no earlier connection is free. Lost is the time that the requests
-waited for the handshake, and the round trips of slow start that the window shown on the previous connection
-would have saved. The handshake of a connection opened ahead of need does not count. A finding needs at least
-three such connections to one port and a client that reuses almost none.
+Parallel connections do not count while no earlier connection is free. Lost is the requests' wait for the
+handshake. The round trips of slow start that the previous connection's window would have saved are lost as
+well. The handshake of a connection opened ahead of need does not count. A finding needs at least three such
+connections to one port and a client that reuses almost none.
 
 Fix
 ---

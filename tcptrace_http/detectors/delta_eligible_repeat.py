@@ -16,8 +16,8 @@ Both bodies after removal of the framing and of gzip and zstd codings. zstd -3 c
 the earlier one as prefix, as ``zstd --patch-from`` and the content coding dcz do. Lost is the transfer time
 of the bytes that the delta saves over the best measured plain coding. The response's own rate applies, or the
 round trips of slow start if they explain the transfer time. No finding is made if the earlier response
-forbids storage (no-store), a body exceeds 1 MiB or is not text, or the delta exceeds half of the body. The
-savings of one URL must also exceed the initial window or cost time.
+forbids storage (no-store), or if the delta exceeds half of the body. Bodies that exceed 1 MiB or are not text
+are ignored. The savings of one URL must also exceed the initial window or cost time.
 
 Fix
 ---

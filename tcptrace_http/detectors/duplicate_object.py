@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Finds bodies that one client fetched under more than one URL, and URLs whose unchanged body it fetched again
-because no response had a validator to ask with.
+Finds bodies that one client fetched under more than one URL. Also finds URLs whose unchanged body it fetched
+again because no response had a validator.
 
 Why it is bad
 -------------

@@ -20,7 +20,7 @@ h2-window-update-late covers the time in which the receiver had received the who
 Fix
 ---
 Raise the receiver's connection window above that of its streams, to at least twice the bandwidth-delay
-product: grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy
+product. Settings: grpc-go ``WithInitialConnWindowSize`` and ``InitialConnWindowSize``, Envoy
 ``initial_connection_window_size``, Kestrel ``InitialConnectionWindowSize``, Node.js
 ``session.setLocalWindowSize()``, Go ``MaxReceiveBufferPerConnection``. Give a slowly read stream its own
 connection.

@@ -19,9 +19,10 @@ client then does not wait, and no finding is made.
 Fix
 ---
 Client: send the request with the preface. Few requests depend on the server's settings
-(``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams). gRPC clients wait on purpose to detect a dead backend:
-keep their connections (one channel for all calls), and connect ahead of need (grpc-java ``getState(true)``).
-Server: send SETTINGS once the connection is established, not behind the client's preface.
+(``SETTINGS_ENABLE_CONNECT_PROTOCOL``, few streams). gRPC clients wait on purpose to detect a dead backend.
+Keep their connections (one channel for all calls), and connect before the first call (grpc-java
+``getState(true)``). Server: send SETTINGS once the connection is established, not behind the client's
+preface.
 
 Reference
 ---------

@@ -14,9 +14,9 @@ Evidence
 --------
 The server's time for the earlier response (its ``server.think``), from the earliest time at which the later
 response was possible. The later response needs its own request, the round trip to the server, and the
-server's time for a request without another one before it. That time is the median of the other requests on
-the flow, or the time after the end of the earlier response, if that is longer. The transfer time of the
-earlier response does not count, with or without pauses: the later response would share the path with it.
+server's time for a single request. That time is the median of the other requests on the flow. If the time
+after the end of the earlier response is longer, that time counts. The transfer time of the earlier response
+does not count, with or without pauses: the later response would share the path with it.
 
 Fix
 ---

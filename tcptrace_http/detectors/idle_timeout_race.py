@@ -21,7 +21,7 @@ request to its repetition on a new connection, if captured.
 
 Fix
 ---
-Close idle connections at the client before the server does: set an idle timeout a few seconds below the
+Close idle connections at the client before the server does. Set an idle timeout a few seconds below the
 server's (nginx ``upstream`` ``keepalive_timeout 4s`` towards Node.js' ``server.keepAliveTimeout`` of 5 s;
 Apache ``KeepAliveTimeout 5``; AWS load balancers: the back end's over 60 s), or raise the server's timeout.
 Use ``proxy_next_upstream error non_idempotent`` only if a repetition is safe.

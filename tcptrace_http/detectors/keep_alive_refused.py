@@ -2,10 +2,10 @@
 
 What it does
 ------------
-Names servers that end a connection after one or a few responses although the request allowed a persistent
-connection (HTTP/1.1 without ``Connection: close``, or HTTP/1.0 with ``Connection: keep-alive``). The finding
-says how the server ends the connection: in the response (``Connection: close``, HTTP/1.0, a body ended by the
-close), or by a FIN right behind it.
+Names servers that end a connection after one response or a few. The request allowed a persistent connection
+(HTTP/1.1 without ``Connection: close``, or HTTP/1.0 with ``Connection: keep-alive``). The finding says how
+the server ends the connection. The response ends it (``Connection: close``, HTTP/1.0, a body ended by the
+close), or a FIN follows at once.
 
 Why it is bad
 -------------

@@ -3,7 +3,7 @@
 What it does
 ------------
 Finds data that Nagle's algorithm held until a delayed ACK came, in either direction. The server writes the
-middle of a response in pieces, or the client sends head and body, or two parts of the head, in two writes.
+middle of a response in pieces. Or the client sends head and body, or two parts of the head, in two writes.
 Also finds data beyond a window of a short segment and fewer than two full ones, held until their delayed ACK.
 (The detector short-initial-segment covers a response that opens with the head alone. The detector
 odd-short-final-segment covers a held last segment.)

@@ -13,8 +13,9 @@ the last byte are unknown.
 Evidence
 --------
 The number of flows and the directions whose ACKs are missing. Only data acknowledges data. Beyond the round
-trip, the acknowledgment takes once more than 3.5 s (a delayed ACK and a lost answer take less) or three times
-more than 210 ms, or eight pairs of full segments came. The wire lost nothing, so the time lost is 0.
+trip, one acknowledgment takes more than 3.5 s (a delayed ACK and a lost answer take less). Three
+acknowledgments that take more than 210 ms, or eight pairs of full segments, also suffice. The wire lost
+nothing, so the time lost is 0.
 
 Fix
 ---

@@ -2,8 +2,8 @@
 
 What it does
 ------------
-Finds redirects that a client followed: at least two in a row, or a single one that a correct link avoids: to
-another host, or to add or remove a slash.
+Finds redirects that a client followed: at least two in a row, or a single one that a correct link avoids.
+Such a redirect goes to another host, or adds or removes a slash.
 
 Why it is bad
 -------------
@@ -16,8 +16,8 @@ Location of the redirect, resolved against its URL, is the URL of the client's n
 seconds. Lost is the time from the start of the first request to the start of the last. If a new connection
 was opened for the last request, lost is the time between the two SYNs: one connection is necessary anyway. A
 client that follows late on an open connection had other work meanwhile. There is one finding per chain and
-client. A single redirect within a host is left out (a login, a page's language), and so is the answer to a
-form (POST, redirect, GET). A redirect to https is not followed: the next request is encrypted.
+client. Single redirects within a host (a login, a page's language) and answers to forms (POST, redirect, GET)
+are left out. A redirect to https is not followed: the next request is encrypted.
 
 Fix
 ---

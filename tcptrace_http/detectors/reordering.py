@@ -13,9 +13,9 @@ loss: the sender retransmits data that is still in flight, and halves its window
 Evidence
 --------
 A segment that fills a hole and was sent before the data behind the hole. Its IPv4 identification or timestamp
-proves the order, or it came sooner than the sender could know of the hole. Near the sender, where the order
-is still the sent one: SACKs reported a hole that was filled without a retransmission, or with a spurious one.
-Lost is the silence before the late segment.
+proves the order, or it came sooner than the sender could know of the hole. Near the sender, segments are
+captured in sending order: SACKs reported a hole that was filled without a retransmission, or with a spurious
+one. Lost is the silence before the late segment.
 
 Fix
 ---

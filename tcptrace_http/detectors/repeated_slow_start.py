@@ -12,8 +12,8 @@ connections of two hosts (TCP control block interdependence) would save them.
 
 Evidence
 --------
-The first flight on the later connection, behind which more data waited, and the maximum bytes in flight of
-any earlier connection since its last loss, if its last response was complete by then. Lost is the sum of the
+The first flight on the later connection, if more data waited behind it. The maximum bytes in flight of any
+earlier connection since its last loss, if its last response was already complete. Lost is the sum of the
 waits ``send_limited.slow_start`` of data that a first flight of that size would have released at once.
 Connections in a connection-per-request finding do not count again.
 

@@ -13,14 +13,14 @@ thirty idle round trips.
 
 Evidence
 --------
-The idle periods on one connection, from the last byte of a response to the first byte of the next, of at most
-twice the round trip. No other transaction of the client is in progress. Lost is the round trip of each
-period, at most the idle time. Necessary round trips do not count: the first request after the document that
-names the object, every request initiated by the response before it, and the rounds of slow start of all
-responses together. For parallel connections, each idle for half of its time, lost is the earlier end of the
-last one. Requests after client think time, non-idempotent requests, and round trips below 5 ms are left out.
-If only time assigns the transactions to the page, a request may depend on the response before it, and the
-confidence is lower.
+Idle periods of at most twice the round trip on one connection, from the last byte of a response to the next
+response's first byte. No other transaction of the client is in progress. Lost is the round trip of each
+period, at most the idle time. Necessary round trips do not count. These are the first request after the
+document that names the object, and requests initiated by the previous response. The rounds of slow start of
+all responses together do not count either. For parallel connections, each idle for half of its time, lost is
+the earlier end of the last one. Requests after client think time, non-idempotent requests, and round trips
+below 5 ms are left out. If only time assigns the transactions to the page, a request may depend on the
+response before it, and the confidence is lower.
 
 Fix
 ---

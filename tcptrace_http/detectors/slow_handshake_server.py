@@ -8,23 +8,22 @@ Finished. The server worked or waited for another service.
 Why it is bad
 -------------
 This time delays the first request of each connection, and no network setting compensates for it. The
-signature itself takes less: 1 ms with an RSA key of 2048 bits, 6 ms with 4096, less than 0.1 ms with ECDSA
-P-256 (by ``openssl speed rsa2048 rsa4096 ecdsap256``).
+signature itself takes less: 1 ms with a 2048-bit RSA key, 6 ms with 4096 bits, below 0.1 ms with ECDSA P-256
+(``openssl speed rsa2048 rsa4096 ecdsap256``).
 
 Evidence
 --------
-The ClientHello's first byte and the server's first, and in TLS 1.2 the client's Finished and the server's,
-less the path's round trip from the capture to the server. The server must have answered at least once on the
-connection within 10 ms of that round trip: otherwise the path may continue behind a proxy or a VPN that
-terminates the connection. Handshakes with lost or reordered data, and handshakes in a proxy's tunnel
-(CONNECT), are left out. Lost is the server's time beyond 10 ms.
+The time from the ClientHello's first byte to the server's first byte, and in TLS 1.2 from the client's
+Finished to the server's. The round trip from the capture to the server is subtracted. At least one answer on
+the connection must come within 10 ms of that round trip. Otherwise a proxy or a VPN may terminate the
+connection in front of a longer path. Handshakes with lost or reordered data, and handshakes in a proxy's
+tunnel (CONNECT), are left out. Lost is the server's time beyond 10 ms.
 
 Fix
 ---
-Check the server's work in the handshake: the accept queue of a busy or single-threaded server, keys in an HSM
-or on another machine, a certificate that is loaded (nginx ``ssl_certificate`` with variables) or obtained
-(Caddy ``on_demand``) for each name, OCSP or client certificates that are looked up, RSA keys of 4096 bits.
-Resume sessions.
+Check the server's work in the handshake: a full accept queue, keys in an HSM or on another machine, RSA keys
+of 4096 bits. Check for certificates that are loaded (nginx ``ssl_certificate`` with variables) or obtained
+(Caddy ``on_demand``) per name. Check for lookups of OCSP responses or client certificates. Resume sessions.
 
 Reference
 ---------

@@ -18,9 +18,9 @@ seek).
 
 Fix
 ---
-Check the application with these requests: slow queries, missing indexes, calls one after the other to other
-services, cold caches, full worker pools (``listen`` queue, ``pm.max_children``, ``MaxRequestWorkers``). Cache
-what can be cached (nginx ``proxy_cache``, ``fastcgi_cache``); send the head early (103 Early Hints).
+Check the application with these requests: slow queries, missing indexes, serial calls to other services, cold
+caches, full worker pools (``listen`` queue, ``pm.max_children``, ``MaxRequestWorkers``). Cache what can be
+cached (nginx ``proxy_cache``, ``fastcgi_cache``); send the head early (103 Early Hints).
 
 Reference
 ---------

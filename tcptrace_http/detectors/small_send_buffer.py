@@ -12,8 +12,8 @@ Sent data stays in the send buffer until its ACK, so the buffer bounds the bytes
 
 Evidence
 --------
-The waits ``send_limited.send_buffer``: the sender stopped repeatedly at the same bytes in flight, where slow
-start would have doubled them, and an ACK released the next segment. Lost is the sum of these waits. Messages
+The waits ``send_limited.send_buffer``: the sender stopped repeatedly at the same bytes in flight, and an ACK
+released the next segment. Slow start would have doubled these bytes. Lost is the sum of these waits. Messages
 that waited for an HTTP/2 flow-control window are left out: that window has the same effect.
 
 Fix

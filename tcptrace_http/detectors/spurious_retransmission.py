@@ -11,8 +11,8 @@ without a loss, unless D-SACK or timestamps reveal the error.
 
 Evidence
 --------
-The copy, and the proof that it is spurious: an earlier ACK, a D-SACK, an ACK that echoes the original's
-timestamp, an ACK sooner than the path allows, or the original behind its copy. The cost is not visible from
+The copy, and the proof that it is spurious. Proofs are an earlier ACK, a D-SACK, an ACK with the original's
+timestamp, an ACK earlier than one RTT, or a late arrival of the original. The cost is not visible from
 outside, so the finding is about structure. A single tail-loss probe is no finding: the sender sends it on
 suspicion.
 

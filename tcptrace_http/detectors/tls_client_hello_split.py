@@ -14,9 +14,9 @@ drop the rest or never answer. If the end is lost, no data follows it, so that a
 
 Evidence
 --------
-The segments of the ClientHello, and the wait for its rest: the wait for held data, the recovery of a lost
-segment behind the first one, or the pause alone. Lost is that time. For an unanswered ClientHello, lost is
-the time of its retransmissions.
+The segments of the ClientHello, and the wait for its rest. This is the wait for held data, the recovery of a
+lost later segment, or the pause alone. Lost is that time. For an unanswered ClientHello, lost is the time of
+its retransmissions.
 
 Fix
 ---

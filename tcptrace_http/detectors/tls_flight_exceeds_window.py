@@ -14,9 +14,9 @@ Evidence
 --------
 The bytes of the server's first flight, and its bytes before any ACK. The time from the first to the last byte
 of the flight is one round trip of the path (or two, or three). No finding is made if the initial window fills
-the path: the flight then has no pause. No finding is made for fewer than ten first segments with a short one,
-nor for a wait of a short end: a write or Nagle's algorithm explains both. Lost are the round trips, at most
-the time of the flight.
+the path: the flight then has no pause. No finding is made for fewer than ten first segments that include a
+short one, or for the wait of a short end. A write or Nagle's algorithm explains both. Lost are the round
+trips, at most the time of the flight.
 
 Fix
 ---

@@ -2,9 +2,9 @@
 
 What it does
 ------------
-Finds parts of a TLS handshake flight, the server's or the client's, that Nagle's algorithm held until the ACK
-of an earlier short segment of the same flight. A part that follows a message of the peer is an answer and
-does not count.
+Finds parts of the server's or client's TLS handshake flight that Nagle's algorithm held. The ACK of an
+earlier short segment of the same flight released them. A part that follows a message of the peer is an answer
+and does not count.
 
 Why it is bad
 -------------
@@ -16,7 +16,7 @@ such flight.
 Evidence
 --------
 The waits ``stall.nagle_delayed_ack`` and ``stall.nagle_hold`` inside the TLS handshake: the short segment,
-its ACK, and the part released by this ACK, without data of the peer in between. No key is necessary. Lost is
+its ACK, and the part released by this ACK. The peer sent no data in between. No key is necessary. Lost is
 that wait.
 
 Fix

@@ -18,8 +18,8 @@ is not HEAD. Lost is the time from the request to its repetition on a new connec
 Fix
 ---
 Find the reason for the early end: an upstream that closed early (nginx: "upstream prematurely closed
-connection", ``proxy_read_timeout``, ``proxy_buffering``, a full ``proxy_temp_path``), a crashed worker, a
-Content-Length computed before a filter changed the body.
+connection", ``proxy_read_timeout``, ``proxy_buffering``, a full ``proxy_temp_path``), a crashed worker. Or a
+Content-Length was computed before a filter changed the body.
 
 Reference
 ---------

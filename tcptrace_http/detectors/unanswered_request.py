@@ -3,9 +3,9 @@
 What it does
 ------------
 Finds requests that the server acknowledged but did not answer, and messages that stopped before their end.
-The silence lasts at least one second and four round trips: until the client gave up, the server closed the
-connection, or the capture ended. A connection that the server closes before its first answer is reported
-after any time.
+The silence lasts at least one second and four round trips. It ends when the client gives up, the server
+closes the connection, or the capture ends. A connection that the server closes before its first answer is
+reported after any time.
 
 Why it is bad
 -------------
@@ -16,8 +16,8 @@ Evidence
 --------
 The request's last byte, the server's ACK, and the absence of any response byte behind it. Lost is the time
 from that ACK to the end. Event streams (``text/event-stream``), tunnels and idle connections between requests
-are left out. A path with an earlier answer after more than half of that time (long polling) is left out, and
-so is a shorter silence at the end of the capture.
+are left out. Paths with an earlier answer after more than half of that time (long polling) are left out.
+Shorter silences at the end of the capture are left out, too.
 
 Fix
 ---

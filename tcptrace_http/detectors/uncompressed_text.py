@@ -3,7 +3,7 @@
 What it does
 ------------
 Compresses the text of responses without Content-Encoding (HTML, CSS, JavaScript, JSON, XML, SVG) with gzip -6
-and zstd -3, and gives the savings of the codings that the client offered.
+and zstd -3. The finding has the savings of the codings that the client offered.
 
 Why it is bad
 -------------
@@ -13,11 +13,11 @@ save round trips of slow start.
 Evidence
 --------
 The sizes of the captured bodies after real coders, and the Accept-Encoding of the requests. Lost is the
-transfer time of the saved bytes at the response's own rate, or the saved round trips of slow start if they
-explain the transfer time. There is one finding per host and client. If the client offered no measured coding,
-the server must not compress: the finding is ``info`` and no time is lost. Bodies of one segment, bodies above
-1 MiB, and savings below one segment or a tenth are left out. The savings together must exceed the initial
-window or cost time.
+transfer time of the saved bytes at the response's own rate. If slow start explains the transfer time, the
+saved round trips are lost. There is one finding per host and client. If the client offered no measured
+coding, the server must not compress: the finding is ``info`` and no time is lost. Bodies of one segment,
+bodies above 1 MiB, and savings below one segment or a tenth are left out. The savings together must exceed
+the initial window or cost time.
 
 Fix
 ---

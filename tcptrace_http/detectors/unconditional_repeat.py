@@ -13,11 +13,11 @@ window costs a round trip.
 
 Evidence
 --------
-Both bodies are whole and have the same digest and length, the earlier one was complete before the later
-request was sent, and Cache-Control allowed storage (no no-store). Lost is the time from the first to the last
-byte of the response, without stalls: a 304 would have arrived with the first. There is one finding per URL
-and client. Bodies of one segment are left out. The repeats of the URL together must exceed the initial window
-or cost time. Several programs behind one address (a NAT, a proxy) count as one client.
+Both bodies are complete and have the same digest and length. The earlier one was complete before the later
+request, and Cache-Control allowed storage (no no-store). Lost is the time from the first to the last byte of
+the response, without stalls: a 304 would have arrived with the first. There is one finding per URL and
+client. Bodies of one segment are left out. The repeats of the URL together must exceed the initial window or
+cost time. Several programs behind one address (a NAT, a proxy) count as one client.
 
 Fix
 ---

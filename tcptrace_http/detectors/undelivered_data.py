@@ -20,8 +20,8 @@ Fix
 ---
 Path MTU: allow ICMP "fragmentation needed" (IPv6: "packet too big") in firewalls, clamp the MSS on the
 tunnel's router (``iptables -t mangle … TCPMSS --clamp-mss-to-pmtu``), or let the sender probe (Linux
-``net.ipv4.tcp_mtu_probing=1``). Otherwise trace the packets: captures at both ends of the path show where
-they vanish (a changed route, a NAT or firewall without the connection's state, a dead link).
+``net.ipv4.tcp_mtu_probing=1``). Otherwise trace the packets: captures at both ends of the path show the place
+of the loss. Causes are a changed route, a NAT or firewall without the connection's state, or a dead link.
 
 Reference
 ---------

@@ -7,9 +7,9 @@ because the window update was lost.
 
 Why it is bad
 -------------
-The network and the server wait for an application: a client that renders before it reads on, a proxy with a
-slow other side, a server that writes an upload at disk speed. If the ACK that opens the window is lost, only
-the persist timer probes it: at least 200 ms, doubling.
+The network and the server wait for an application. Examples: a client that renders before its next read, a
+proxy with a slow other side, a server that writes an upload at disk speed. If the ACK that opens the window
+is lost, only the persist timer probes it: at least 200 ms, doubling.
 
 Evidence
 --------
