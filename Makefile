@@ -89,7 +89,7 @@ gen: development ## rewrite the generated files
 notebooks: development ## run the notebooks and store their outputs
 	$(BIN)/python -m tests.notebooks.execution
 
-wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust; TARGET=aarch64-apple-darwin: for another platform
+wheel: ## build the wheel and the sdist in dist/, audit them, and run the first report without Rust; TARGET=aarch64-unknown-linux-musl: for another Linux
 	PYTHON=$(PYTHON) .ci/wheel $(TARGET)
 
 first-commands: ## run the README's commands, as printed, on a fresh clone
