@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from reference_sim.stack import SlowStart
+from reference_sim.stack import Congestion, IdleRestart, SlowStart
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,6 +33,16 @@ def modern(linux: Preset) -> Iterator[Preset]:
             " tcp_update_skb_after_send: the first 10 segments are not paced"
         },
         rate_pacing=True,
+    )
+    yield linux.but(
+        "linux-6-bbr",
+        "Linux 6 with BBR: a model of bandwidth and RTT sets the rate, and a loss does not halve the window",
+        {
+            "congestion": "draft-cardwell-iccrg-bbr-congestion-control-00; tcp_bbr.c of Linux (version 1)",
+            "idle_restart": "tcp_slow_start_after_idle_check: none with a congestion control of its own",
+        },
+        congestion=Congestion.BBR,
+        idle_restart=IdleRestart.KEEP,
     )
     yield linux.but(
         "linux-6-ecn",

@@ -46,6 +46,9 @@ class Congestion(StrEnum):
     NEWRENO = "newreno"
     #: CUBIC (RFC 9438); ``slow_start`` selects the end of slow start.
     CUBIC = "cubic"
+    #: BBR, version 1: a model of the path sets pacing rate and cwnd
+    #: (draft-cardwell-iccrg-bbr-congestion-control-00).
+    BBR = "bbr"
     #: No congestion control: the whole receive window (the RWBP of a satellite hub).
     FIXED_WINDOW = "fixed-window"
 

@@ -7,6 +7,8 @@ use crate::scenario::Law;
 
 /// Numbers of the elements with their own stream.
 pub mod element {
+    use crate::truth::Side;
+
     /// Return the element of an application. Other kinds of elements are above 32 bits.
     #[must_use]
     pub fn application(number: u32) -> u64 {
@@ -20,6 +22,12 @@ pub mod element {
     #[must_use]
     pub fn node(number: u32) -> u64 {
         2 << 32 | u64::from(number)
+    }
+
+    /// Return the element of one end of a connection: the random choices of its TCP.
+    #[must_use]
+    pub fn end(connection: u32, side: Side) -> u64 {
+        1 << 62 | (side as u64) << 61 | u64::from(connection)
     }
 
     /// Return the element of a link's loss cause.
@@ -88,12 +96,16 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::truth::Side;
 
     #[test]
     fn neighbouring_seeds_and_elements_have_streams_of_their_own() {
         let elements = (0..8)
             .flat_map(|number| [element::application(number), element::node(number)])
             .chain((0..8).flat_map(|link| [element::loss(link, 0), element::loss(link, 1)]))
+            .chain((0..8).flat_map(|number| {
+                [Side::Client, Side::Server].map(|side| element::end(number, side))
+            }))
             .chain([element::SEQUENCE_NUMBERS]);
         let elements: Vec<u64> = elements.collect();
         let (mut firsts, mut streams) = (BTreeSet::new(), 0);

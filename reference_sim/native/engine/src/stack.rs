@@ -117,6 +117,9 @@ pub enum Congestion {
     Newreno,
     /// CUBIC (RFC 9438). `slow_start` sets the end of its slow start.
     Cubic,
+    /// BBR, version 1: a model of the path sets the pacing rate and the window
+    /// (draft-cardwell-iccrg-bbr-congestion-control-00).
+    Bbr,
     /// No congestion control: always the whole window (the RWBP of a satellite hub).
     FixedWindow,
 }
@@ -143,10 +146,11 @@ impl Stack {
         }
     }
 
-    /// Return the effect of an idle period: none without a congestion window.
+    /// Return the effect of an idle period: none without a congestion window, and none with BBR, whose model
+    /// stays valid (Linux, `tcp_slow_start_after_idle_check`).
     #[must_use]
     pub fn restarts(&self) -> IdleRestart {
-        if self.congestion == Congestion::FixedWindow {
+        if matches!(self.congestion, Congestion::FixedWindow | Congestion::Bbr) {
             IdleRestart::Keep
         } else {
             self.idle_restart

@@ -83,6 +83,7 @@ pub struct World {
     answering: Vec<End>,
     randoms: Vec<Random>,
     sequence_numbers: Random,
+    seed: u64,
     /// True if a tap needs the bytes of streams.
     keeps_content: bool,
     /// State shared by connections, if their stacks share any.
@@ -130,6 +131,7 @@ impl World {
                 .map(|number| random(element::application(number)))
                 .collect(),
             sequence_numbers: random(element::SEQUENCE_NUMBERS),
+            seed: scenario.seed,
             keeps_content: !scenario.taps.is_empty(),
             hosts: Hosts::default(),
             first_transfer: AppId(

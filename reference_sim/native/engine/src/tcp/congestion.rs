@@ -111,6 +111,12 @@ impl Window {
         self.cwnd = cwnd;
     }
 
+    /// Return true if BBR's model sets the window. Neither growth nor losses then change it here.
+    #[must_use]
+    pub fn follows_model(&self) -> bool {
+        self.kind == Congestion::Bbr
+    }
+
     #[must_use]
     pub fn initial(&self) -> u64 {
         self.initial
@@ -150,7 +156,7 @@ impl Window {
 
     /// End fast recovery.
     pub fn recovered(&mut self) {
-        if self.kind != Congestion::FixedWindow {
+        if !matches!(self.kind, Congestion::FixedWindow | Congestion::Bbr) {
             self.cwnd = self.ssthresh;
         }
     }
@@ -207,7 +213,7 @@ impl Window {
     pub fn reduce(&mut self, flight: u64) {
         self.counted = 0;
         match self.kind {
-            Congestion::FixedWindow => {}
+            Congestion::FixedWindow | Congestion::Bbr => {}
             Congestion::Cubic => {
                 self.ssthresh = self.cubic.threshold_after_loss(self.cwnd, self.mss);
             }

@@ -9,6 +9,7 @@ mod sharing;
 
 use std::sync::Arc;
 
+use crate::random::Random;
 use crate::sharing::accelerated_open::Opening;
 use crate::sharing::fast_open::{FastOpen, Kept};
 use crate::stack::{Nanoseconds, Stack};
@@ -82,6 +83,8 @@ pub struct Connection {
     /// FIN.
     is_crossed: bool,
     is_stuck: bool,
+    /// Stream of the stack's random choices.
+    random: Option<Random>,
 }
 
 impl Connection {
@@ -129,7 +132,15 @@ impl Connection {
             early_fin: None,
             is_crossed: false,
             is_stuck: false,
+            random: None,
         }
+    }
+
+    /// Draw the stack's random choices from this stream.
+    #[must_use]
+    pub fn drawing_from(mut self, random: Random) -> Self {
+        self.random = Some(random);
+        self
     }
 
     /// Return true if events are delivered before segments are sent. The application's response then carries

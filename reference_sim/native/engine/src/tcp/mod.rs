@@ -14,9 +14,11 @@
 //! Bytes have no content here: streams are offsets. The content is kept beside the stream, by offset
 //! ([`crate::app::Content`]).
 
+mod bbr;
 mod congestion;
 mod connection;
 mod cubic;
+mod delivery_rate;
 mod fixed_point;
 mod hystart;
 mod linux_spread;
@@ -56,6 +58,9 @@ pub enum Event {
     Failed,
 }
 
+#[cfg(test)]
+#[allow(clippy::unwrap_used, clippy::indexing_slicing)]
+mod bbr_tests;
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::indexing_slicing)]
 mod idle_tests;

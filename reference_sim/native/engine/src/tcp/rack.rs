@@ -119,6 +119,7 @@ impl Rack {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::tcp::delivery_rate::Snapshot;
 
     const MSS: u64 = 1000;
     const MS: Nanoseconds = 1_000_000;
@@ -132,7 +133,12 @@ mod tests {
     fn sacked(indices: &[u64]) -> (Scoreboard, Rack) {
         let mut board = Scoreboard::default();
         for index in 0..5 {
-            board.send(1 + index * MSS, 1 + (index + 1) * MSS, index * MS);
+            board.send(
+                1 + index * MSS,
+                1 + (index + 1) * MSS,
+                Snapshot::default(),
+                index * MS,
+            );
         }
         let mut rack = Rack::default();
         for index in indices {
@@ -167,8 +173,8 @@ mod tests {
     fn a_lost_retransmission_is_detected_by_a_later_transmission() {
         let (mut board, mut rack) = sacked(&[1, 2, 3]);
         rack.detect(&mut board, 103 * MS, OPEN);
-        board.resend(1, 103 * MS);
-        board.send(1 + 5 * MSS, 1 + 6 * MSS, 104 * MS);
+        board.resend(1, Snapshot::default(), 103 * MS);
+        board.send(1 + 5 * MSS, 1 + 6 * MSS, Snapshot::default(), 104 * MS);
         let delivered = board.receive(1, [(1 + 5 * MSS, 1 + 6 * MSS)].into_iter());
         rack.delivered(&delivered.segments, 204 * MS, None);
         let recovering = Circumstances {
@@ -182,7 +188,7 @@ mod tests {
     #[test]
     fn an_ack_of_the_original_is_no_evidence_about_the_retransmission() {
         let (mut board, mut rack) = sacked(&[]);
-        board.resend(1, 99 * MS);
+        board.resend(1, Snapshot::default(), 99 * MS);
         let delivered = board.receive(1 + MSS, std::iter::empty());
         rack.delivered(&delivered.segments, 100 * MS, Some(0));
         assert_eq!(rack.newest, None);

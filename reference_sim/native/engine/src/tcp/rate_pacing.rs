@@ -26,6 +26,14 @@ pub struct Flow {
     pub smoothed_rtt: Nanoseconds,
 }
 
+/// The rate of new data, and its smallest burst.
+#[derive(Clone, Copy, Debug)]
+pub struct Pace {
+    /// Bytes per second. None: no pacing.
+    pub rate: Option<u64>,
+    pub burst_segments: u64,
+}
+
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RatePacer {
     /// Earliest time of the next burst.
@@ -55,6 +63,21 @@ impl Flow {
             u128::from(self.cwnd) * percent * SECOND / 100 / u128::from(self.smoothed_rtt);
         u64::try_from(per_second).ok().filter(|rate| *rate > 0)
     }
+
+    #[must_use]
+    pub fn pace(&self) -> Pace {
+        let rate = self.rate();
+        Pace {
+            rate,
+            burst_segments: burst_segments(rate.unwrap_or(0), self.mss, BURST_SEGMENTS),
+        }
+    }
+}
+
+/// Return the segments of a burst at a rate, at least `least`.
+#[must_use]
+pub fn burst_segments(rate: u64, mss: u64, least: u64) -> u64 {
+    ((rate >> BURST_SHIFT) / mss.max(1)).max(least)
 }
 
 impl RatePacer {
@@ -65,10 +88,16 @@ impl RatePacer {
         (self.next > now && !goes_on).then_some(self.next)
     }
 
+    /// Return the earliest time of the next burst.
+    #[must_use]
+    pub fn next(&self) -> Nanoseconds {
+        self.next
+    }
+
     /// Record a sent segment with `payload` bytes.
-    pub fn sent(&mut self, payload: u64, flow: Flow, now: Nanoseconds) {
+    pub fn sent(&mut self, payload: u64, pace: Pace, now: Nanoseconds) {
         self.sent += 1;
-        let Some(rate) = flow.rate() else {
+        let Some(rate) = pace.rate else {
             return;
         };
         let is_first = self.burst_at != Some(now) || self.burst_left == 0;
@@ -79,7 +108,7 @@ impl RatePacer {
             } else {
                 now.saturating_sub(self.next)
             };
-            self.burst_left = ((rate >> BURST_SHIFT) / flow.mss.max(1)).max(BURST_SEGMENTS);
+            self.burst_left = pace.burst_segments;
         }
         self.burst_left -= 1;
         if self.sent + self.burst_left < UNPACED_SEGMENTS {
@@ -121,13 +150,13 @@ mod tests {
         let mut pacer = RatePacer::default();
         for _ in 0..10 {
             assert_eq!(pacer.until(MS), None);
-            pacer.sent(1000, FLOW, MS);
+            pacer.sent(1000, FLOW.pace(), MS);
         }
         // The fifth burst of two segments is charged: 2000 bytes at 200 kB/s.
         assert_eq!(pacer.until(MS), Some(11 * MS));
-        pacer.sent(1000, FLOW, 11 * MS);
+        pacer.sent(1000, FLOW.pace(), 11 * MS);
         assert_eq!(pacer.until(11 * MS), None);
-        pacer.sent(1000, FLOW, 11 * MS);
+        pacer.sent(1000, FLOW.pace(), 11 * MS);
         assert_eq!(pacer.until(11 * MS), Some(21 * MS));
     }
 
@@ -138,8 +167,8 @@ mod tests {
             sent: 20,
             ..RatePacer::default()
         };
-        pacer.sent(1000, FLOW, 50 * MS);
-        pacer.sent(1000, FLOW, 50 * MS);
+        pacer.sent(1000, FLOW.pace(), 50 * MS);
+        pacer.sent(1000, FLOW.pace(), 50 * MS);
         assert_eq!(pacer.next, 55 * MS);
     }
 
@@ -151,7 +180,7 @@ mod tests {
             ..FLOW
         };
         for _ in 0..20 {
-            pacer.sent(1000, unknown, MS);
+            pacer.sent(1000, unknown.pace(), MS);
             assert_eq!(pacer.until(MS), None);
         }
     }

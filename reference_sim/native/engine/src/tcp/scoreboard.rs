@@ -4,6 +4,7 @@
 use std::collections::VecDeque;
 
 use crate::stack::Nanoseconds;
+use crate::tcp::delivery_rate::Snapshot;
 
 /// A range of the stream sent as one segment. A FIN counts as one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct Sent {
     pub order: u64,
     pub transmissions: u32,
     pub fate: Fate,
+    /// State of delivery at the last transmission.
+    pub snapshot: Snapshot,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -75,7 +78,7 @@ impl Scoreboard {
     }
 
     /// Record new data.
-    pub fn send(&mut self, start: u64, end: u64, now: Nanoseconds) {
+    pub fn send(&mut self, start: u64, end: u64, snapshot: Snapshot, now: Nanoseconds) {
         self.in_flight += self.weight(start, end);
         self.transmissions += 1;
         self.sent.push_back(Sent {
@@ -85,11 +88,12 @@ impl Scoreboard {
             order: self.transmissions,
             transmissions: 1,
             fate: Fate::InFlight,
+            snapshot,
         });
     }
 
     /// Record a retransmission of the segment that begins at `start`.
-    pub fn resend(&mut self, start: u64, now: Nanoseconds) {
+    pub fn resend(&mut self, start: u64, snapshot: Snapshot, now: Nanoseconds) {
         let Ok(at) = self
             .sent
             .binary_search_by_key(&start, |segment| segment.start)
@@ -104,6 +108,7 @@ impl Scoreboard {
             segment.transmissions += 1;
             segment.sent = now;
             segment.order = order;
+            segment.snapshot = snapshot;
         }
     }
 
@@ -308,7 +313,12 @@ mod tests {
     fn sent(count: u64) -> Scoreboard {
         let mut board = Scoreboard::default();
         for index in 0..count {
-            board.send(1 + index * MSS, 1 + (index + 1) * MSS, index);
+            board.send(
+                1 + index * MSS,
+                1 + (index + 1) * MSS,
+                Snapshot::default(),
+                index,
+            );
         }
         board
     }
@@ -352,7 +362,7 @@ mod tests {
         let mut board = sent(6);
         board.receive(1, [(1 + MSS, 1 + 4 * MSS)].into_iter());
         board.lose_by_count(3, MSS);
-        board.resend(1, 100);
+        board.resend(1, Snapshot::default(), 100);
         assert_eq!((board.pipe(), board.lost()), (3 * MSS, 0));
         assert_eq!(board.lose_by_count(3, MSS), 0);
         assert_eq!(board.next_lost(), None);
@@ -361,8 +371,8 @@ mod tests {
     #[test]
     fn short_segments_weigh_as_much_as_full_ones_when_segments_are_counted() {
         let mut board = Scoreboard::new(Some(MSS));
-        board.send(1, 227, 0);
-        board.send(227, 227 + MSS, 0);
+        board.send(1, 227, Snapshot::default(), 0);
+        board.send(227, 227 + MSS, Snapshot::default(), 0);
         assert_eq!(board.pipe(), 2 * MSS);
         let delivered = board.receive(227, std::iter::empty());
         assert_eq!((delivered.acked, delivered.weight), (226, MSS));

@@ -4,7 +4,9 @@
 //! A spurious timeout is not undone: neither F-RTO (RFC 5682) nor Eifel (RFC 4015) is modelled.
 
 use crate::stack::{Nanoseconds, Stack};
+use crate::tcp::bbr::Repair;
 use crate::tcp::congestion::Window;
+use crate::tcp::delivery_rate::{DeliveryRate, Sample};
 use crate::tcp::rack::{Circumstances, Rack};
 use crate::tcp::rate_reduction::RateReduction;
 use crate::tcp::scoreboard::{Delivered, Fate, Scoreboard, Sent};
@@ -35,6 +37,7 @@ enum Phase {
 #[derive(Clone, Debug)]
 pub struct Selective {
     board: Scoreboard,
+    pub(super) delivery: DeliveryRate,
     phase: Phase,
     /// Set with RACK. Otherwise losses are counted (RFC 6675), and no tail-loss probe is sent.
     rack: Option<Rack>,
@@ -68,6 +71,11 @@ pub struct Outcome {
     pub may_grow: bool,
     /// True if the ACK started a window reduction for a mark.
     pub is_reduced: bool,
+    /// Weight of the data newly marked lost.
+    pub lost: u64,
+    /// Data in flight before the ACK.
+    pub flight_before: u64,
+    pub sample: Option<Sample>,
 }
 
 impl Selective {
@@ -75,6 +83,7 @@ impl Selective {
     pub fn new(stack: &Stack, mss: u64) -> Self {
         Selective {
             board: Scoreboard::new(stack.window_in_segments.then_some(mss)),
+            delivery: DeliveryRate::default(),
             phase: Phase::Open,
             rack: stack.tail_loss_probe.then(Rack::default),
             threshold: stack.retransmission.duplicate_ack_threshold,
@@ -90,6 +99,21 @@ impl Selective {
     #[must_use]
     pub fn pipe(&self) -> u64 {
         self.board.pipe()
+    }
+
+    /// Return true if lost data waits for its retransmission.
+    #[must_use]
+    pub fn has_lost(&self) -> bool {
+        self.board.lost() > 0
+    }
+
+    #[must_use]
+    pub fn repair(&self) -> Repair {
+        match self.phase {
+            Phase::Open | Phase::Reduction { .. } => Repair::Open,
+            Phase::Recovery { .. } => Repair::FastRecovery,
+            Phase::Loss { .. } => Repair::Timeout,
+        }
     }
 
     fn is_reducing(&self) -> bool {
@@ -118,6 +142,7 @@ impl Selective {
         let flight = self.board.pipe();
         let blocks = ack.blocks.into_iter().filter(|block| *block != (0, 0));
         let delivered = self.board.receive(ack.ack, blocks);
+        let sample = self.delivery.acknowledged(&delivered, now);
         if let Some(rack) = &mut self.rack {
             rack.delivered(&delivered.segments, now, ack.echo);
         }
@@ -136,11 +161,16 @@ impl Selective {
         if let Phase::Recovery { reduction, .. } | Phase::Reduction { reduction, .. } =
             &mut self.phase
         {
-            window.cwnd = reduction.window(delivered.weight, pipe, self.mss, is_good_ack);
+            if !window.follows_model() {
+                window.cwnd = reduction.window(delivered.weight, pipe, self.mss, is_good_ack);
+            }
         }
         Outcome {
             may_grow: delivered.acked > 0 && !self.is_reducing(),
             is_reduced,
+            lost,
+            flight_before: flight,
+            sample,
             delivered,
         }
     }
@@ -263,10 +293,11 @@ impl Selective {
     /// Record a sent range, new or retransmitted.
     pub fn sent(&mut self, start: u64, end: u64, is_new: bool, now: Nanoseconds) {
         let before = self.board.pipe();
+        let snapshot = self.delivery.sent(self.board.segments() == 0, now);
         if is_new {
-            self.board.send(start, end, now);
+            self.board.send(start, end, snapshot, now);
         } else {
-            self.board.resend(start, now);
+            self.board.resend(start, snapshot, now);
         }
         let weight = self.board.pipe().saturating_sub(before);
         if let Phase::Recovery {
@@ -353,7 +384,9 @@ impl Selective {
             self.enter(next, flight, window);
             let pipe = self.board.pipe();
             if let Phase::Recovery { reduction, .. } = &mut self.phase {
-                window.cwnd = reduction.window(0, pipe, self.mss, false);
+                if !window.follows_model() {
+                    window.cwnd = reduction.window(0, pipe, self.mss, false);
+                }
             }
         }
     }

@@ -1,7 +1,8 @@
 //! The sending half with SACK: the same windows and timers. [`Selective`] detects and repairs losses.
 
 use crate::stack::{Nanoseconds, Stack};
-use crate::tcp::selective::{Ack, Selective};
+use crate::tcp::bbr;
+use crate::tcp::selective::{Ack, Outcome, Selective};
 use crate::tcp::sender::{Sender, Stretch};
 use crate::truth::SendReason;
 
@@ -31,7 +32,9 @@ impl Sender {
         }
         self.round_trip
             .progressed(self.una, self.next, &stack.retransmission);
-        if outcome.may_grow {
+        if self.bbr.is_some() {
+            self.follow_model(&outcome, now);
+        } else if outcome.may_grow {
             self.grow(outcome.delivered.weight, now, stack);
         }
         if is_new {
@@ -39,6 +42,31 @@ impl Sender {
             self.retransmission_timer = None;
             self.arm(now, stack);
         }
+    }
+
+    /// Let BBR's model take an ACK and set the window.
+    fn follow_model(&mut self, outcome: &Outcome, now: Nanoseconds) {
+        let (Some(bbr), Some(selective)) = (&mut self.bbr, &mut self.selective) else {
+            return;
+        };
+        // The newest segment sent once has the least delay by its receiver.
+        let sent_once = outcome.delivered.segments.iter();
+        let newest = sent_once
+            .filter(|segment| !segment.is_retransmitted())
+            .map(|segment| segment.sent)
+            .max();
+        let ack = bbr::Ack {
+            delivered: outcome.delivered.weight,
+            lost: outcome.lost,
+            flights: [outcome.flight_before, selective.pipe()],
+            rtt: newest.map(|sent| now.saturating_sub(sent)),
+            smoothed_rtt: self.round_trip.smoothed(),
+            sample: outcome.sample,
+            repair: selective.repair(),
+            next_release: self.rate_pacer.map_or(0, |pacer| pacer.next()),
+            now,
+        };
+        bbr.acknowledged(&ack, &mut selective.delivery, &mut self.window);
     }
 
     /// Handle the timers besides the retransmission timer. Return true if a probe postpones that timer.

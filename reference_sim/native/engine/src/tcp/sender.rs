@@ -1,5 +1,6 @@
 //! The sending half: written data, releasable data, and retransmissions.
 
+mod model;
 mod persist;
 mod recovery;
 mod room;
@@ -7,9 +8,11 @@ mod shared;
 
 use std::collections::VecDeque;
 
+use crate::random::Random;
 use crate::sharing::pacing::Pacing;
 use crate::sharing::Grant;
 use crate::stack::{Congestion, Nanoseconds, SlowStart, Stack};
+use crate::tcp::bbr::Bbr;
 use crate::tcp::congestion::Window;
 use crate::tcp::hystart::HystartPlusPlus;
 use crate::tcp::rate_pacing::RatePacer;
@@ -119,6 +122,8 @@ pub struct Sender {
     pub(super) has_reduced: bool,
     /// The pacer of all new data, if the stack has it.
     pub(super) rate_pacer: Option<RatePacer>,
+    /// The model that sets rate and window, if the stack has it.
+    pub(super) bbr: Option<Box<Bbr>>,
     /// True if data was sent since the last check of the window's usage.
     has_sent_more: bool,
 }
@@ -164,7 +169,8 @@ impl Sender {
             usage: WindowUsage::default(),
             hystart: (stack.slow_start == SlowStart::HystartPlusPlus)
                 .then(HystartPlusPlus::default),
-            rate_pacer: stack.rate_pacing.then(RatePacer::default),
+            rate_pacer: (stack.rate_pacing || has_model(stack)).then(RatePacer::default),
+            bbr: None,
             reduced_until: 0,
             has_reduced: false,
             has_sent_more: false,
@@ -182,6 +188,10 @@ impl Sender {
         self.mss = u64::from(mss);
         self.window = Window::new(stack, mss);
         self.selective = has_sack.then(|| Selective::new(stack, self.mss));
+        self.bbr = has_model(stack).then(|| {
+            let random = Random::new(0, 0);
+            Box::new(Bbr::new(self.mss, self.window.initial(), random))
+        });
         if is_passive && stack.handshake_ack_opens_window {
             self.window.acknowledged();
         }
@@ -229,6 +239,7 @@ impl Sender {
     }
 
     pub fn write(&mut self, bytes: u64, buffer: u64) -> u64 {
+        self.note_application_limit();
         let held = self.written - self.una.max(1);
         let taken = bytes.min(buffer.saturating_sub(held));
         self.written += taken;
@@ -375,6 +386,7 @@ impl Sender {
     }
 
     fn sent(&mut self, start: u64, end: u64, now: Nanoseconds, stack: &Stack) {
+        self.restart_model(now);
         if start >= self.max && self.pacing.is_on() {
             self.pacing.sent(Some(self.path()), start, now);
         }
@@ -447,6 +459,10 @@ impl Sender {
             selective.arm_probe(self.round_trip.smoothed(), self.retransmission_timer, now);
         }
     }
+}
+
+fn has_model(stack: &Stack) -> bool {
+    stack.congestion == Congestion::Bbr
 }
 
 fn is_bay(stack: &Stack) -> bool {

@@ -2,7 +2,7 @@
 
 use super::check::{at_least, at_most, optional, require, time, Check};
 use super::limits::{MAX_BYTES, MAX_MSS, MAX_RETRIES, MAX_SCALE, MAX_SEGMENTS, MIN_MSS};
-use crate::stack::{AckDelay, AckPolicy, InitialWindow, Stack};
+use crate::stack::{AckDelay, AckPolicy, Congestion, InitialWindow, Sharing, Stack};
 
 pub(super) fn stack(at: &str, stack: &Stack) -> Check {
     let path = |field: &str| format!("{at}.{field}");
@@ -24,10 +24,26 @@ pub(super) fn stack(at: &str, stack: &Stack) -> Check {
         path("fast_open"),
         "a connection is opened as T/TCP does or with Fast Open; turn accelerated_open off",
     )?;
+    require(
+        stack.congestion != Congestion::Bbr || stack.sharing == Sharing::None,
+        path("sharing"),
+        "BBR has a model per connection; set sharing to none",
+    )?;
     optional(path("write_step_bytes"), stack.write_step_bytes)?;
     acks(&path("acks"), &stack.acks)?;
     time(path("time_wait_ns"), stack.time_wait_ns)?;
     retransmission(at, stack)
+}
+
+/// Check that both ends of a BBR sender's connections have SACK, whose blocks its rate samples count.
+pub(super) fn sack_beside_bbr(stacks: &[Stack]) -> Check {
+    let has_bbr = stacks.iter().any(|it| it.congestion == Congestion::Bbr);
+    let without = stacks.iter().position(|it| !it.sack);
+    require(
+        !has_bbr || without.is_none(),
+        format_args!("stacks[{}].sack", without.unwrap_or(0)),
+        "BBR counts what SACK blocks deliver; set sack on every stack",
+    )
 }
 
 /// Check the windows counted in segments.

@@ -6,6 +6,7 @@ use crate::app::End;
 use crate::endpoint::Endpoint;
 use crate::fabric::{of, peer, Arrived};
 use crate::packet::Packet;
+use crate::random::{element, Random};
 use crate::segment::Segment;
 use crate::tcp::Connection;
 use crate::truth::{SendReason, Side};
@@ -84,7 +85,8 @@ impl World {
             }
             return self.settle(at.connection);
         };
-        let tcp = Connection::accept(stack);
+        let random = Random::new(self.seed, element::end(at.connection, at.side));
+        let tcp = Connection::accept(stack).drawing_from(random);
         let [_, server] = &mut pair.ends;
         let [_, buffer] = &mut pair.flow.buffers;
         *buffer = stack.send_buffer;

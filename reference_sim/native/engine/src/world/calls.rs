@@ -7,7 +7,7 @@ use crate::app::{AppId, Content, End, Network};
 use crate::endpoint::{Endpoint, PendingWrite};
 use crate::event_queue::Event;
 use crate::fabric::{of_mut, Flow};
-use crate::random::Random;
+use crate::random::{element, Random};
 use crate::sharing::stride::ContentKind;
 use crate::stack::Nanoseconds;
 use crate::tcp::Connection;
@@ -86,7 +86,11 @@ impl Network for World {
             established: None,
             closed: None,
         });
-        let client = stack.map(|stack| Endpoint::new(Connection::connect(&stack), app, &stack));
+        let random = Random::new(self.seed, element::end(connection, Side::Client));
+        let client = stack.map(|stack| {
+            let tcp = Connection::connect(&stack).drawing_from(random);
+            Endpoint::new(tcp, app, &stack)
+        });
         let place = self.pairs.insert(Pair {
             flow,
             ends: [client, None],

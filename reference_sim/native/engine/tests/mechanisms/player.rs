@@ -246,6 +246,7 @@ impl Player<'_> {
                 ),
                 "mss" => connection.mss().to_string(),
                 "closed" => connection.is_closed().to_string(),
+                "state" => sender.model_state().map_or("none".into(), name_of),
                 "limit" => kebab(&format!("{:?}", connection.limit())),
                 _ => return Err(format!("no state: {name}")),
             };
@@ -345,6 +346,12 @@ fn shown(time: Nanoseconds) -> String {
 /// Return the time rounded to milliseconds.
 fn milliseconds(time: Nanoseconds) -> String {
     format!("{}ms", (time + 500_000) / 1_000_000)
+}
+
+/// Return the name of a value without its fields: `ProbeRtt { … }` becomes `probe-rtt`.
+fn name_of(value: impl std::fmt::Debug) -> String {
+    let told = format!("{value:?}");
+    kebab(told.split(' ').next().unwrap_or(&told))
 }
 
 /// Convert a name: `FastRetransmit` becomes `fast-retransmit`.

@@ -117,6 +117,7 @@ impl Connection {
         } else if rules.times_acks {
             self.sender.round_trip.measure(segment.sent, now, rules);
         }
+        self.sender.begin_model(self.random.take(), now);
         self.sender.una = 1;
         self.sender.offer(segment.ack, segment.window);
         self.tell_connected();

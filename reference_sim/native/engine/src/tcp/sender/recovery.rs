@@ -164,6 +164,9 @@ impl Sender {
     pub fn timed_out(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
         // BayFullTcp's timer can run without data in flight.
         self.retries += u32::from(self.una < self.max);
+        if let Some(bbr) = &mut self.bbr {
+            bbr.timed_out(self.window.cwnd);
+        }
         self.window
             .timed_out(self.used_window(stack), self.retries == 1);
         self.round_trip.timed_out();

@@ -29,8 +29,12 @@ impl Sender {
             mss: self.mss,
             smoothed_rtt: self.round_trip.smoothed().unwrap_or(0),
         };
+        let pace = self
+            .bbr
+            .as_ref()
+            .map_or_else(|| flow.pace(), |bbr| bbr.pace());
         if let Some(pacer) = &mut self.rate_pacer {
-            pacer.sent(payload, flow, now);
+            pacer.sent(payload, pace, now);
         }
     }
 
