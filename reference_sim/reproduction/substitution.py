@@ -2,7 +2,7 @@
 
 The claim's subject stays: the knobs that its experiment studies, the knobs that a strategy sets on its
 stacks, the state that connections share, and a satellite hub's transport without congestion control. All
-other knobs are the user's.
+other knobs are the user's. BBR shares no state: connections that do keep their congestion control.
 """
 
 from __future__ import annotations
@@ -85,6 +85,8 @@ def _other(old: Stack, stack: Stack, studies: frozenset[str]) -> Stack:
         kept |= STRATEGIES[strategy].client_stack.keys() | STRATEGIES[strategy].server_stack.keys()
     if old.sharing is not Sharing.NONE:
         kept |= {"sharing", "accelerated_open", "idle_restart", "ages_shared_state", "expects_delayed_acks"}
+        if stack.congestion is Congestion.BBR:
+            kept |= {"congestion"}
     if old.accelerated_open:
         kept |= {"accelerated_open"}
     knobs: dict[str, Any] = {knob: getattr(old, knob) for knob in kept}

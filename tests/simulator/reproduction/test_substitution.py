@@ -49,6 +49,13 @@ def test_shared_state_and_a_hub_without_slow_start_stay():
     assert {hub.congestion for hub in hubs} == {Congestion.FIXED_WINDOW}
 
 
+def test_connections_that_share_state_keep_their_congestion_control_beside_bbr():
+    bbr = Substitution(stack=stack("linux-6-bbr"))
+    servers = [scenario.servers[0].stack for scenario in scenarios("E4", bbr).values()]
+    assert {one.congestion for one in servers if one.sharing is not Sharing.NONE} == {Congestion.RENO}
+    assert {one.congestion for one in servers if one.sharing is Sharing.NONE} == {Congestion.BBR}
+
+
 def test_clients_and_servers_stand_on_the_users_network():
     (scenario, *_) = scenarios("G1", Substitution(network=network("wan"))).values()
     assert {browser.node for browser in scenario.browsers} == {"client"}

@@ -165,6 +165,13 @@ impl Bbr {
         self.model.timed_out();
     }
 
+    /// Enter fast recovery without SACK before the window comes down (section 4.2.3.4).
+    pub fn enter_recovery(&mut self, cwnd: u64) {
+        self.save(cwnd);
+        self.repair = Repair::FastRecovery;
+        self.conserves = true;
+    }
+
     /// Apply an ACK: the model, the state, the pacing rate and the window, in this order (section 3.5).
     pub fn acknowledged(&mut self, ack: &Ack, delivery: &mut DeliveryRate, window: &mut Window) {
         self.model

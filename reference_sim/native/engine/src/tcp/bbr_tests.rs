@@ -6,7 +6,7 @@ use crate::stack::Nanoseconds;
 use crate::tcp::bbr::{Ack, Bbr, Mode, Repair};
 use crate::tcp::congestion::Window;
 use crate::tcp::delivery_rate::DeliveryRate;
-use crate::tcp::pair_tests::{stack, MS};
+use crate::tcp::pair_tests::{stack, Pair, MS};
 use crate::tcp::scoreboard::Scoreboard;
 
 const MSS: u64 = 1000;
@@ -283,4 +283,28 @@ fn after_an_idle_time_probe_bw_paces_at_the_estimated_bandwidth() {
     path.bbr.restart(&mut path.window, 5000 * MS);
     let rate = path.bbr.pace().rate.unwrap();
     assert!((980_000..=1_000_000).contains(&rate), "{rate}");
+}
+
+#[test]
+fn without_sack_a_loss_is_repaired_and_gives_the_window_back() {
+    let mut server = stack();
+    server.congestion = Congestion::Bbr;
+    server.initial_window = crate::stack::InitialWindow::Segments(10);
+    let mut client = stack();
+    client.acks.every = 1;
+    client.acks.counts_segments = true;
+    client.receive_buffer = 65_535;
+    let mut pair = Pair::connected(client, server);
+    pair.lost = vec![25];
+    pair.write(1, 300_000);
+    pair.run_until(3000 * MS);
+    assert_eq!(pair.received(), 300_000);
+    let reasons: Vec<_> = pair
+        .data()
+        .filter(|sent| sent.reason != crate::truth::SendReason::New)
+        .map(|sent| sent.reason)
+        .collect();
+    assert_eq!(reasons, [crate::truth::SendReason::FastRetransmit]);
+    let window = &pair.ends[1].sender().window;
+    assert!(window.cwnd >= 40 * 1460, "{}", window.cwnd);
 }

@@ -134,6 +134,8 @@ impl Window {
         match self.kind {
             Congestion::Tahoe => self.cwnd = self.mss,
             Congestion::FixedWindow => {}
+            // Packet conservation: each further duplicate ACK releases a segment.
+            Congestion::Bbr => self.cwnd = flight,
             _ => self.cwnd = self.ssthresh + DUPLICATES * self.mss,
         }
     }

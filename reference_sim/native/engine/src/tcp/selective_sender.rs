@@ -1,8 +1,7 @@
 //! The sending half with SACK: the same windows and timers. [`Selective`] detects and repairs losses.
 
 use crate::stack::{Nanoseconds, Stack};
-use crate::tcp::bbr;
-use crate::tcp::selective::{Ack, Outcome, Selective};
+use crate::tcp::selective::{Ack, Selective};
 use crate::tcp::sender::{Sender, Stretch};
 use crate::truth::SendReason;
 
@@ -33,7 +32,7 @@ impl Sender {
         self.round_trip
             .progressed(self.una, self.next, &stack.retransmission);
         if self.bbr.is_some() {
-            self.follow_model(&outcome, now);
+            self.follow_sacked(&outcome, now);
         } else if outcome.may_grow {
             self.grow(outcome.delivered.weight, now, stack);
         }
@@ -42,31 +41,6 @@ impl Sender {
             self.retransmission_timer = None;
             self.arm(now, stack);
         }
-    }
-
-    /// Let BBR's model take an ACK and set the window.
-    fn follow_model(&mut self, outcome: &Outcome, now: Nanoseconds) {
-        let (Some(bbr), Some(selective)) = (&mut self.bbr, &mut self.selective) else {
-            return;
-        };
-        // The newest segment sent once has the least delay by its receiver.
-        let sent_once = outcome.delivered.segments.iter();
-        let newest = sent_once
-            .filter(|segment| !segment.is_retransmitted())
-            .map(|segment| segment.sent)
-            .max();
-        let ack = bbr::Ack {
-            delivered: outcome.delivered.weight,
-            lost: outcome.lost,
-            flights: [outcome.flight_before, selective.pipe()],
-            rtt: newest.map(|sent| now.saturating_sub(sent)),
-            smoothed_rtt: self.round_trip.smoothed(),
-            sample: outcome.sample,
-            repair: selective.repair(),
-            next_release: self.rate_pacer.map_or(0, |pacer| pacer.next()),
-            now,
-        };
-        bbr.acknowledged(&ack, &mut selective.delivery, &mut self.window);
     }
 
     /// Handle the timers besides the retransmission timer. Return true if a probe postpones that timer.

@@ -18,6 +18,7 @@ use crate::tcp::hystart::HystartPlusPlus;
 use crate::tcp::rate_pacing::RatePacer;
 use crate::tcp::round_trip::{deadline, RoundTrip};
 use crate::tcp::selective::Selective;
+use crate::tcp::sender::model::Unsacked;
 use crate::tcp::window_usage::WindowUsage;
 use crate::truth::SendReason;
 
@@ -124,6 +125,8 @@ pub struct Sender {
     pub(super) rate_pacer: Option<RatePacer>,
     /// The model that sets rate and window, if the stack has it.
     pub(super) bbr: Option<Box<Bbr>>,
+    /// The model's samples without SACK.
+    pub(super) unsacked: Option<Box<Unsacked>>,
     /// True if data was sent since the last check of the window's usage.
     has_sent_more: bool,
 }
@@ -171,6 +174,7 @@ impl Sender {
                 .then(HystartPlusPlus::default),
             rate_pacer: (stack.rate_pacing || has_model(stack)).then(RatePacer::default),
             bbr: None,
+            unsacked: None,
             reduced_until: 0,
             has_reduced: false,
             has_sent_more: false,
@@ -192,6 +196,7 @@ impl Sender {
             let random = Random::new(0, 0);
             Box::new(Bbr::new(self.mss, self.window.initial(), random))
         });
+        self.unsacked = (has_model(stack) && !has_sack).then(Box::default);
         if is_passive && stack.handshake_ack_opens_window {
             self.window.acknowledged();
         }
@@ -392,6 +397,9 @@ impl Sender {
         }
         if start >= self.max && end > start {
             self.note_paced(end - start, now);
+        }
+        if let Some(unsacked) = &mut self.unsacked {
+            unsacked.sent(start, end, start >= self.max, now);
         }
         if let Some(selective) = &mut self.selective {
             // The data on a SYN is retransmitted with the SYN.

@@ -60,7 +60,6 @@ pub fn validate(scenario: &Scenario) -> Check {
         network::link(at, link, scenario)
     })?;
     each("stacks", &scenario.stacks, stack::stack)?;
-    stack::sack_beside_bbr(&scenario.stacks)?;
     each("pages", &scenario.pages, pages::page)?;
     each("plans", &scenario.plans, pages::plan)?;
     hosts::hosts(scenario)?;

@@ -35,17 +35,6 @@ pub(super) fn stack(at: &str, stack: &Stack) -> Check {
     retransmission(at, stack)
 }
 
-/// Check that both ends of a BBR sender's connections have SACK, whose blocks its rate samples count.
-pub(super) fn sack_beside_bbr(stacks: &[Stack]) -> Check {
-    let has_bbr = stacks.iter().any(|it| it.congestion == Congestion::Bbr);
-    let without = stacks.iter().position(|it| !it.sack);
-    require(
-        !has_bbr || without.is_none(),
-        format_args!("stacks[{}].sack", without.unwrap_or(0)),
-        "BBR counts what SACK blocks deliver; set sack on every stack",
-    )
-}
-
 /// Check the windows counted in segments.
 fn segments(at: &str, stack: &Stack) -> Check {
     let initial = match stack.initial_window {

@@ -27,6 +27,7 @@ impl Sender {
         self.limited = 0;
         self.duplicates = 0;
         self.is_held = false;
+        let flight_before = self.flight() + acked;
         match self.recovery {
             Recovery::Fast { until } if ack < until && !is_ended_by_any_ack(stack) => {
                 self.window.deflate(acked);
@@ -50,13 +51,14 @@ impl Sender {
             Recovery::None if acked > 0 => self.grow(acked, now, stack),
             Recovery::None => {}
         }
+        self.follow_unsacked(ack, flight_before, now);
         self.retransmission_timer = None;
         self.arm(now, stack);
     }
 
     /// Grow the window by the acknowledged data. The windows of CUBIC and Linux grow only if they are used.
     pub(in crate::tcp) fn grow(&mut self, acked: u64, now: Nanoseconds, stack: &Stack) {
-        if self.una < self.reduced_until {
+        if self.una < self.reduced_until || self.bbr.is_some() {
             return;
         }
         if !counts_bytes(stack) {
@@ -139,6 +141,9 @@ impl Sender {
             && matches!(self.recovery, Recovery::Timeout { until } if self.una < until)
         {
             return;
+        }
+        if let Some(bbr) = &mut self.bbr {
+            bbr.enter_recovery(self.window.cwnd);
         }
         self.window.lost(self.used_window(stack));
         if stack.retransmission.fast_retransmit_backs_off {
