@@ -301,6 +301,25 @@ class _Report:
             for row in _plain_rows(_longest(frame, "start", "end"))
         ]
         yield from self._table("flows", frame.height, headings, cells)
+        yield from self._marks(frame)
+
+    def _marks(self, flows: pl.DataFrame) -> Iterator[str]:
+        """Yield the marks of queues and the reductions for them, if there are any."""
+        import polars as pl
+
+        kinds = ("ce_packets", "ece_acks", "cwr_segments")
+        counts = [(pl.col(f"client_{kind}") + pl.col(f"server_{kind}")).alias(kind) for kind in kinds]
+        # Accurate ECN gives the flags another meaning (RFC 9768, section 3.2).
+        known = flows.filter(pl.col("ecn_negotiated").fill_null(value=True)).select(counts)
+        marked = known.filter(pl.any_horizontal(pl.all() > 0))
+        if marked.is_empty():
+            return
+        packets, echoes, reductions = marked.sum().row(0)
+        yield from self._prose(
+            f"Queues signal congestion by ECN on {counted(marked.height, 'flow')}:"
+            f" {counted(packets, 'marked packet')} (CE), {counted(echoes, 'ACK')} with an echo (ECE),"
+            f" {counted(reductions, 'segment')} after a reduction of cwnd (CWR)."
+        )
 
     def _table(
         self,

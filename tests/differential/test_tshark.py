@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import io
 from collections import Counter
 
 import pytest
 
+import tcptrace_http
 from differential.comparison import Tally, merged, reasons
 from differential.random_flows import random_capture
 from differential.report import compare_all
+from differential.tshark import marks
 from differential.tshark_peer import PEER, compare
+from reference_sim.networks import network
+from reference_sim.page import Page, objects_of
+from reference_sim.simulation import simulate
+from reference_sim.workloads import retrieval
+from tcptrace_http.report import text
 
 #: Reasons that random segments reach; other reasons need real files.
 _RANDOM_REASONS = frozenset(
@@ -40,6 +48,29 @@ def test_random_segments_agree_with_tshark(seed, tmp_path):
     assert set(found.disagreements) <= _RANDOM_REASONS
     # By chance, a packet equals its predecessor and counts as a copy.
     assert 40 * 60 - 10 < found.compared["segments"] <= 40 * 60
+
+
+def test_marks_echoes_and_reductions_are_counted_as_by_tshark(tmp_path):
+    page = Page(name="page", objects=objects_of(2_000_000))
+    where = network("broadband-codel-ecn")
+    run = simulate(retrieval(strategy="http11", page=page, network=where, client_stack="linux-6-ecn"))
+    path = tmp_path / "marked.pcap"
+    path.write_bytes(run.pcap(at=run.taps[0]))
+    analysis = tcptrace_http.analyze(path)
+    flows = analysis.flows
+    assert flows["ecn_negotiated"].to_list() == [True]
+    ours = {
+        (row["flow"], str(row[f"{side}_port"]), name): row[f"{side}_{name}"]
+        for row in flows.iter_rows(named=True)
+        for side in ("client", "server")
+        for name in ("ce_packets", "ece_acks", "cwr_segments")
+    }
+    assert {key: count for key, count in ours.items() if count} == marks(path)
+    assert {name for _, _, name in marks(path)} == {"ce_packets", "ece_acks", "cwr_segments"}
+    report = io.BytesIO()
+    text.write([analysis], report, width=None, colour=False)
+    words = " ".join(report.getvalue().decode().split())
+    assert f"{ours[0, '80', 'ce_packets']} marked packets (CE)" in words
 
 
 def test_a_cell_that_differs_without_a_reason_is_unexplained():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-__all__ = ["COLUMNS", "Message", "Pair", "Reading", "SegmentRow", "TsharkFailed", "http_times", "read"]
+__all__ = ["COLUMNS", "Message", "Pair", "Reading", "SegmentRow", "TsharkFailed", "http_times", "marks", "read"]
 
 Cell = int | bool | None
 SegmentRow = dict[str, Cell]
@@ -68,6 +69,9 @@ _BETWEEN: Final = "\x1e"
 _PREFERENCES: Final = ("tcp.try_heuristic_first:TRUE",)
 #: First interim status, and the 1xx status that is final: 101 Switching Protocols (RFC 9110, section 15.2.2).
 _INTERIM, _SWITCHING, _FINAL = 100, 101, 200
+#: Congestion experienced; and a flag that is set, in old and new versions.
+_CE: Final = "3"
+_TRUE: Final = ("1", "True")
 _NANOSECONDS: Final = 1_000_000_000
 _NANOSECOND_DIGITS: Final = 9
 
@@ -129,6 +133,20 @@ def http_times(path: Path) -> dict[int, list[int]]:
     options = (*_PREFERENCES, "tcp.desegment_tcp_streams:FALSE")
     rows = _run(path, fields, options)
     return {int(row["frame.number"]): _nanoseconds_of(row["http.time"]) for row in rows if row["http.time"]}
+
+
+def marks(path: Path) -> Counter[tuple[int, str, str]]:
+    """Return the packets with CE, and the segments without SYN with ECE and with CWR, by flow and source port."""
+    flags = {"ece_acks": "tcp.flags.ece", "cwr_segments": "tcp.flags.cwr"}
+    fields = ("tcp.stream", "tcp.srcport", "ip.dsfield.ecn", "tcp.flags.syn", *flags.values())
+    found: Counter[tuple[int, str, str]] = Counter()
+    for row in _run(path, fields, _PREFERENCES):
+        sender = (int(row["tcp.stream"]), row["tcp.srcport"])
+        found[*sender, "ce_packets"] += row["ip.dsfield.ecn"] == _CE
+        if row["tcp.flags.syn"] not in _TRUE:
+            for name, flag in flags.items():
+                found[*sender, name] += row[flag] in _TRUE
+    return +found
 
 
 def _run(path: Path, fields: tuple[str, ...], preferences: tuple[str, ...]) -> list[dict[str, str]]:

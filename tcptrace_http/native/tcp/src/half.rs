@@ -8,6 +8,7 @@ use crate::early::EarlyData;
 use crate::holes::Holes;
 use crate::identifications::Identifications;
 use crate::into_closed_window::IntoClosedWindow;
+use crate::marks::Marks;
 use crate::outstanding::OutstandingSegment;
 use crate::reassembly::Reassembler;
 use crate::rtt::Rtt;
@@ -82,6 +83,7 @@ pub struct Half {
     /// it.
     pub into_closed_window: Option<Box<IntoClosedWindow>>,
     pub counts: Counts,
+    pub marks: Marks,
     pub rtt: Rtt,
     /// Unique payload bytes in the capture.
     pub unique_bytes: u64,
@@ -125,6 +127,7 @@ impl Half {
     fn reset(&mut self) {
         *self = Half {
             counts: self.counts,
+            marks: self.marks,
             early: self.early.take(),
             ..Half::default()
         };

@@ -134,6 +134,14 @@ impl Flow {
         self.half(self.client().other())
     }
 
+    /// Return whether both ends negotiated ECN; `None` without a captured SYN and SYN-ACK.
+    #[must_use]
+    pub fn has_negotiated_ecn(&self) -> Option<bool> {
+        let (client, server) = (self.client_half(), self.server_half());
+        let is_known = client.has_syn && server.has_syn;
+        is_known.then(|| client.marks.are_negotiated(&server.marks))
+    }
+
     /// Return whether both directions have ended.
     #[must_use]
     pub fn is_over(&self) -> bool {
@@ -183,6 +191,7 @@ impl Flow {
             self.begin_without_syn_ack(side, segment);
         }
         let (sender, peer) = self.halves(side);
+        sender.marks.on_segment(packet, segment);
         let start = sender.sequence.offset_of(segment.seq, is_syn);
         let ack = segment
             .has(flags::ACK)
