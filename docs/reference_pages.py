@@ -124,7 +124,7 @@ def _detector(detector: Detector) -> str:
     tables = ", ".join(f"[{table}](../reference/tables/{table}.md)" for table in read)
     needs = [f"- {NEEDS[need].what} (missing: [{_flaw(need)}]({_flaw(need)}.md))" for need in detector.needs]
     causes = [f"- [`{cause}`](../reference/causes.md#{_anchor(cause)})" for cause in detector.causes]
-    fixes = [f"- `{fix.name}`: {_markdown(fix.about)}" for fix in FIXES.values() if name in fix.mends]
+    fixes = [f"- `{fix.name}`: {_markdown(fix.about)}" for fix in FIXES.values() if name in fix.fixed_findings]
     sections = {
         "Settings": settings,
         "What-if fixes": fixes,
@@ -274,7 +274,7 @@ def _fixes() -> str:
             f"`{fix.name}`",
             str(fix.side),
             _markdown(fix.about),
-            " ".join(f"[{name}](../detectors/{name}.md)" for name in fix.mends),
+            " ".join(f"[{name}](../detectors/{name}.md)" for name in fix.fixed_findings),
             _markdown(fix.source),
         )
         for fix in FIXES.values()

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from reference_sim.strategy import Strategy, register
     from reference_sim.topology import Network
     from reference_sim.truth import Truth
-    from reference_sim.workloads import as_published, heidemann, retrieval, thesis
+    from reference_sim.workloads import heidemann, published_scenario, retrieval, thesis
     from tcptrace_http.errors import ScenarioError
 
 __all__ = [
@@ -55,9 +55,9 @@ __all__ = [
     "Simulation",
     "Strategy",
     "Truth",
-    "as_published",
     "heidemann",
     "page_from_har",
+    "published_scenario",
     "read_scenario",
     "register",
     "retrieval",
@@ -77,7 +77,7 @@ _HOME_OF: Final = {
     "Simulation": ("reference_sim.simulation", "Simulation"),
     "Strategy": ("reference_sim.strategy", "Strategy"),
     "Truth": ("reference_sim.truth", "Truth"),
-    "as_published": ("reference_sim.workloads", "as_published"),
+    "published_scenario": ("reference_sim.workloads", "published_scenario"),
     "heidemann": ("reference_sim.workloads", "heidemann"),
     "register": ("reference_sim.strategy", "register"),
     "page_from_har": ("reference_sim.page_sources", "page_from_har"),

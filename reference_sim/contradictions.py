@@ -1,7 +1,8 @@
 """Choices under which a strategy cannot show its paper's effect: one sentence per choice, with its source.
 
->>> from reference_sim.workloads import as_published
->>> list(contradictions(named_strategy("p-http-restart-reset"), as_published("p-http-restart-reset", think=0)))
+>>> from reference_sim.workloads import published_scenario
+>>> scenario = published_scenario("p-http-restart-reset", think=0)
+>>> list(contradictions(named_strategy("p-http-restart-reset"), scenario))
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def _pause_of_restarts(strategy: Strategy, browser: Browser, server: Server) -> 
     if pause > least:
         return None
     return (
-        f"a pause of {time_text(pause)} is no longer than the shortest retransmission timeout"
+        f"a pause of {time_text(pause)} does not exceed the minimum RTO"
         f" ({time_text(least)}): no window restarts (Heidemann 1996, section 2.4); use --think 3s"
     )
 
@@ -101,7 +102,7 @@ def _one_object(strategy: Strategy, browser: Browser, server: Server) -> str | N
     differs = strategy.connections != 1 or strategy.pipelining > 1 or strategy.bundling is not Bundling.NONE
     if len(page.objects) > 1 or not differs or strategy.plan is not None:
         return None
-    return f"page {page.name} is one object: all strategies coincide (Bhalekar 2003, section 4.4)"
+    return f"page {page.name} is one object: all strategies are equal (Bhalekar 2003, section 4.4)"
 
 
 def _compressed_text(strategy: Strategy, browser: Browser, server: Server) -> str | None:
@@ -109,7 +110,7 @@ def _compressed_text(strategy: Strategy, browser: Browser, server: Server) -> st
     del server
     if strategy.encoding is None or any(part.is_text for part in browser.visits[0].page.objects):
         return None
-    return "the page has no text, and images are compressed already (Bhalekar 2003, section 3.3)"
+    return "the page has no text, and images are already compressed (Bhalekar 2003, section 3.3)"
 
 
 def _split_requests(strategy: Strategy, browser: Browser, server: Server) -> str | None:

@@ -175,7 +175,7 @@ def _address(value: Any) -> IPv4Address:
 
 def _moment(value: Any) -> datetime:
     if not isinstance(value, datetime) or value.tzinfo is None:
-        raise ScenarioError(f"{value!r} is not a moment with an offset, such as 1996-05-01T12:00:00Z")
+        raise ScenarioError(f"{value!r} is not a time with an offset, such as 1996-05-01T12:00:00Z")
     return value
 
 

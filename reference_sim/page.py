@@ -58,7 +58,7 @@ class Pareto:
     max: int
 
 
-#: Distribution of an integer that is drawn anew at each visit.
+#: Distribution of an integer that is drawn anew for each visit.
 Law = Constant | Uniform | Exponential | Pareto
 
 

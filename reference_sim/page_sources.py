@@ -47,7 +47,7 @@ def page_from_har(path: str | PathLike[str], *, page: str | None = None) -> Page
         chosen = [entry for entry in entries if wanted is None or entry.get("pageref") == wanted]
         objects, host = _of_entries([entry for entry in chosen if _is_answered_get(entry)])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise ScenarioError(f"an entry is not as HAR 1.2 has it: {error!r}", path=name) from None
+        raise ScenarioError(f"an entry violates HAR 1.2: {error!r}", path=name) from None
     if not objects:
         raise ScenarioError("no entry is a GET request with a response", path=name)
     return Page(name=Path(path).stem, host=host, objects=objects, about="from a HAR file", source=name)
@@ -110,7 +110,7 @@ def page_from_retrieval(
         if row["complete"] and row["method"] == "GET" and (finders is None or _key(row) in finders)
     ]
     if not rows:
-        raise ScenarioError(f"retrieval {retrieval} has no complete GET; nothing to make a page of")
+        raise ScenarioError(f"retrieval {retrieval} has no complete GET; a page needs at least one")
     numbers = {_key(row): index for index, row in enumerate(rows)}
     objects = []
     for index, row in enumerate(rows):

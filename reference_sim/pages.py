@@ -53,7 +53,7 @@ def thesis(*, primary_cap: int = 15_000, inline_cap: int = 25_000) -> Page:
     return Page(
         name="thesis",
         objects=(Object(target="/", content_type="text/html", size=primary), *inlines),
-        about="Primary file and three inline files, Pareto sizes with caps, drawn anew at each visit",
+        about="Primary file and three inline files, Pareto sizes with caps, drawn anew for each visit",
         source="Gürkan 1998, section 3.1: k 1000 B, shapes 0.91 and 1.24; cap 15000 in its Table 4.5, "
         "25000 inferred",
     )
@@ -162,7 +162,7 @@ def eggert(name: str) -> Page:
         name=f"eggert-{name}",
         objects=chosen,
         about=f"{len(chosen)} objects of HTML, images and Java" if name == "java" else f"{len(chosen)} objects",
-        source="Eggert 1999, section 4; sizes spread evenly over the published ranges",
+        source="Eggert 1999, section 4; sizes evenly spread over the published ranges",
     )
 
 

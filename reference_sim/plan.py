@@ -84,8 +84,8 @@ class Plan:
     pipelining: int = 1
     #: Connections stay open for the next visit.
     keeps_connections: bool = False
-    #: The last request on a connection asks the server to close it, if the plan tells which request is the
-    #: last. Otherwise the client closes the connection after the visit.
+    #: The last request on a connection asks the server to close it, if the plan determines that request.
+    #: Otherwise the client closes the connection after the visit.
     closes_with_last: bool = False
     fetches: tuple[Fetch, ...]
 
@@ -97,7 +97,7 @@ class Plan:
         if self.pipelining > 1 and not self.persistent:
             raise ScenarioError("needs persistent connections; set persistent = true", field="pipelining")
         if not self.fetches:
-            raise ScenarioError("a plan fetches something", field="fetches")
+            raise ScenarioError("a plan has at least one fetch", field="fetches")
         for index, fetch in enumerate(self.fetches):
             self._check(index, fetch)
 
@@ -107,12 +107,13 @@ class Plan:
         awaited = None if isinstance(fetch.after, Start) else fetch.after.fetch
         if awaited is not None and not 0 <= awaited < index:
             raise ScenarioError(
-                f"fetch {awaited} is not before it; a fetch waits for an earlier one",
+                f"fetch {awaited} is not earlier; a fetch waits only for an earlier fetch",
                 field=f"fetches[{index}].after",
             )
         if fetch.lane is not None and self.connections is not None and not 0 <= fetch.lane < self.connections:
             raise ScenarioError(
-                f"there is no connection {fetch.lane} of {self.connections}", field=f"fetches[{index}].lane"
+                f"connection {fetch.lane} is out of range; the plan has {self.connections}",
+                field=f"fetches[{index}].lane",
             )
 
 

@@ -42,8 +42,8 @@ def bits_per_second(rate: int | str) -> int:
     """
     if isinstance(rate, str):
         rate = _quantity(rate, _BITS_PER_SECOND, "a rate such as '1.5 Mb/s'")
-    if _not_negative(rate, "a rate is integer bits a second, or text such as '1.5 Mb/s'") == 0:
-        raise ScenarioError("a rate is above 0; leave it out for a link that takes no time to send")
+    if _not_negative(rate, "a rate is integer bits per second, or text such as '1.5 Mb/s'") == 0:
+        raise ScenarioError("a rate is above 0; omit it for a link without serialization time")
     return rate
 
 

@@ -247,13 +247,13 @@ class Scenario:
 
     def _check_ends(self) -> None:
         if not 0 <= self.seed < 1 << 64:
-            raise ScenarioError(f"{self.seed} is not a number of 64 bits, not negative", field="seed")
+            raise ScenarioError(f"{self.seed} is not an unsigned 64-bit integer", field="seed")
         if not self.browsers and not self.transfers:
-            raise ScenarioError("nothing happens; add a browser or a transfer", field="browsers")
+            raise ScenarioError("the scenario has no traffic; add a browser or a transfer", field="browsers")
         clients: tuple[Browser | Transfer, ...] = (*self.browsers, *self.transfers)
         forever = any(client.forever for client in clients)
         if forever and self.duration is None:
-            raise ScenarioError("a client goes on forever; say when to stop", field="duration")
+            raise ScenarioError("a client never ends; set a stop time", field="duration")
 
     def _check_nodes(self) -> None:
         tables: dict[str, tuple[Server | Browser | Transfer | Proxy, ...]] = {
@@ -273,13 +273,13 @@ class Scenario:
         names = servers + [proxy.name for proxy in self.proxies]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice is not None:
-            raise ScenarioError(f"two are called {twice!r}; give one another name", field="servers")
+            raise ScenarioError(f"two have the name {twice!r}; give one another name", field="servers")
         for index, browser in enumerate(self.browsers):
             if browser.origin not in names:
                 what = f"no server or proxy {browser.origin!r}{near(browser.origin, names)}"
                 raise ScenarioError(what, field=f"browsers[{index}].origin")
             if not browser.visits:
-                raise ScenarioError("visits no page; add one", field=f"browsers[{index}].visits")
+                raise ScenarioError("has no visit; add one", field=f"browsers[{index}].visits")
         for index, proxy in enumerate(self.proxies):
             if proxy.server not in servers:
                 what = f"no server {proxy.server!r}{near(proxy.server, servers)}"

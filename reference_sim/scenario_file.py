@@ -99,7 +99,7 @@ def read(path: str | PathLike[str]) -> Scenario:
     except OSError as error:
         raise ScenarioError(error.strerror or str(error), path=str(path)) from None
     except UnicodeDecodeError:
-        raise ScenarioError("not UTF-8, as TOML is", path=str(path)) from None
+        raise ScenarioError("not UTF-8, which TOML requires", path=str(path)) from None
     return parse(text, path=str(path))
 
 
@@ -125,7 +125,7 @@ def _check_integers(value: Any) -> None:
     parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
     for key, part in parts:
         if isinstance(part, int) and part.bit_length() > _BITS:
-            raise ScenarioError(f"an integer has {_BITS} bits at most", field=str(key))
+            raise ScenarioError(f"an integer has at most {_BITS} bits", field=str(key))
         within(str(key) if isinstance(value, dict) else f"[{key}]", _check_integers, part)
 
 
@@ -262,7 +262,7 @@ class _Reader:
     def _duplex(self, table: Any) -> tuple[Link, Link]:
         ends = table.get("between") if isinstance(table, dict) else None
         if not isinstance(ends, list) or [type(end) for end in ends] != [str, str]:
-            raise ScenarioError("two names of nodes are needed: between = ['a', 'b']", field="between")
+            raise ScenarioError("two node names are required: between = ['a', 'b']", field="between")
         rest = {key: value for key, value in table.items() if key != "between"}
         link = self._decoder.dataclass(Link, {**rest, "start": ends[0], "end": ends[1]})
         alike = {field.name: getattr(link, field.name) for field in fields(Link)}
@@ -302,7 +302,7 @@ class _Reader:
         """Decode a visit's page and plan; the plan is a strategy, a name of [plans], or a table."""
         for key in ("page", "plan"):
             if not isinstance(table, dict) or key not in table:
-                raise ScenarioError("is missing; a visit is of a page, by a plan", field=key)
+                raise ScenarioError("is missing; a visit needs a page and a plan", field=key)
         page = within("page", self._decoder.value, Page, table["page"])
         plan = table["plan"]
         if isinstance(plan, str) and plan not in self._plans:

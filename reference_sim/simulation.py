@@ -142,7 +142,7 @@ class Simulation:
             if name in self.taps:
                 return self.taps.index(name)
         known = ", ".join(map(repr, self.taps)) or "none"
-        raise ScenarioError(f"no tap at {at!r}: there is {known}; add one to the scenario", field="taps")
+        raise ScenarioError(f"no tap at {at!r} (there are: {known}); add one to the scenario", field="taps")
 
 
 def simulate(
@@ -164,7 +164,7 @@ def simulate(
     try:
         text = json.dumps(document)
     except (TypeError, ValueError, RecursionError) as error:
-        raise ScenarioError(f"no JSON document: {error}") from None
+        raise ScenarioError(f"not a JSON document: {error}") from None
     try:
         running = native.Simulation(text)
     except native.ScenarioFault as fault:

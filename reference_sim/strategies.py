@@ -336,14 +336,14 @@ def _transports() -> Iterator[Strategy]:
 def _caches() -> Iterator[Strategy]:
     """List strategies with fewer or nearer bytes, on one persistent, pipelined connection."""
     for name, revisit, about, section in (
-        ("conditional-get", conditional_get, "again, with all cached and nothing changed: 304", "2.4"),
-        ("delta-encoding", delta_encoding, "again, with differences of what changed", "3.5"),
-        ("fast-delta", fast_delta, "again, with differences of the text that changed only", "7.2.1"),
-        ("precreated-delta", precreated_delta, "again, with differences made beforehand", "7.2.2"),
+        ("conditional-get", conditional_get, "again, with everything cached and unchanged: 304", "2.4"),
+        ("delta-encoding", delta_encoding, "again, with deltas of the changed objects", "3.5"),
+        ("fast-delta", fast_delta, "again, with deltas of the changed text only", "7.2.1"),
+        ("precreated-delta", precreated_delta, "again, with deltas made beforehand", "7.2.2"),
         (
             "optimistic-delta",
             optimistic_delta,
-            "the old document at once, and the difference to the new one",
+            "the old document at once, and the delta to the new one",
             "7.2.1",
         ),
     ):
@@ -411,8 +411,8 @@ def _with_next(page: Page) -> tuple[Page, ...]:
         _moved(part, f"/next{part.target}", count, is_base=index == 0) for index, part in enumerate(page.objects)
     )
     both = page.with_objects((*page.objects, *following), name=f"{page.name}-and-next")
-    asked = conditional_get(page.with_objects(following[:1], name=f"{page.name}-next"))[-1]
-    return both, asked
+    requested = conditional_get(page.with_objects(following[:1], name=f"{page.name}-next"))[-1]
+    return both, requested
 
 
 def _moved(part: Object, target: str, count: int, *, is_base: bool) -> Object:

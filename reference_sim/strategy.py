@@ -208,7 +208,7 @@ def _after(choices: Strategy, page: Page, index: int, place: tuple[int, int]) ->
     finder = page.objects[part.found_in]
     if part.found_in >= index:
         raise ScenarioError(
-            f"page {page.name!r}: object {index} is found in a later one, {part.found_in}; put that first"
+            f"page {page.name!r}: object {index} is found in a later one, {part.found_in}; put that one first"
         )
     if part.found_at == 0:
         return Requested(fetch=part.found_in)
@@ -253,8 +253,8 @@ def _bundled(page: Page, bundling: Bundling) -> Page:
         return page
     if bundling is Bundling.ALL:
         base = page.objects[0]
-        asked = replace(base, request_fields=(*base.request_fields, pragma))
-        return page.with_objects((asked, *page.objects[1:]))
+        requested = replace(base, request_fields=(*base.request_fields, pragma))
+        return page.with_objects((requested, *page.objects[1:]))
     listing = Object(
         target=page.objects[0].target,
         content_type="text/plain",
@@ -282,7 +282,7 @@ def register(added: Strategy) -> Strategy:
     :raises ScenarioError: the name is taken.
     """
     if REGISTERED.get(added.name, added) != added:
-        raise ScenarioError(f"there is another strategy {added.name!r}; choose another name")
+        raise ScenarioError(f"strategy {added.name!r} exists already; choose another name")
     REGISTERED[added.name] = added
     return added
 

@@ -197,7 +197,9 @@ class Network:
         for what, listed in (("node", names), ("link", [link.title for link in self.links])):
             if len(set(listed)) < len(listed):
                 twice = next(name for name in listed if listed.count(name) > 1)
-                raise ScenarioError(f"two {what}s are called {twice!r}; give one another name", field=f"{what}s")
+                raise ScenarioError(
+                    f"two {what}s have the name {twice!r}; give one another name", field=f"{what}s"
+                )
         for index, link in enumerate(self.links):
             for field, end in (("start", link.start), ("end", link.end)):
                 self.check_node(end, field=f"links[{index}].{field}")

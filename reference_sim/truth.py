@@ -24,7 +24,7 @@ native = _native
 
 if _native.__version__ != __version__:
     raise StaleNativeCore(
-        f"the simulator's native core is of version {_native.__version__}, the Python package of {__version__}"
+        f"the simulator's native core has version {_native.__version__}, the Python package {__version__}"
     )
 
 

@@ -41,7 +41,7 @@ from reference_sim.tls import tls as tls_named
 from reference_sim.topology import Network
 from tcptrace_http.errors import ScenarioError
 
-__all__ = ["as_published", "heidemann", "retrieval", "tap_at", "thesis"]
+__all__ = ["heidemann", "published_scenario", "retrieval", "tap_at", "thesis"]
 
 _MS: Final = 10**6
 _S: Final = 10**9
@@ -116,7 +116,7 @@ def retrieval(  # noqa: PLR0913 -- one parameter a choice
             return _from_cache(chosen, origin, browser, what, common)
 
 
-def as_published(  # noqa: PLR0913 -- one parameter a choice
+def published_scenario(  # noqa: PLR0913 -- one parameter a choice
     strategy: str | Strategy,
     *,
     page: str | Page | None = None,
@@ -139,7 +139,7 @@ def as_published(  # noqa: PLR0913 -- one parameter a choice
     if setting is None:
         if page is None or network is None:
             field = "page" if page is None else "network"
-            raise ScenarioError(f"strategy {chosen.name!r} has no paper's; name one", field=field)
+            raise ScenarioError(f"strategy {chosen.name!r} has no default from a paper; name one", field=field)
         setting = Setting(source="", page="", network="", client_stack=DEFAULT_STACK)
     hosts = setting.hosts
     if client_stack is None:
@@ -324,7 +324,7 @@ def heidemann(
     """
     chosen = named_strategy(strategy) if isinstance(strategy, str) else strategy
     hosts = replace(HEIDEMANN.hosts, connection_cost=nanoseconds(connection_cost))
-    base = as_published(replace(chosen, setting=replace(HEIDEMANN, hosts=hosts)), seed=seed)
+    base = published_scenario(replace(chosen, setting=replace(HEIDEMANN, hosts=hosts)), seed=seed)
     (browser,), (server,) = base.browsers, base.servers
     client = replace(browser, stack=_beating(browser.stack, phase), visits=browser.visits * retrievals)
     return replace(

@@ -70,7 +70,7 @@ class Decoded:
     #: True if no more rows of the capture follow.
     is_last: bool = True
     #: Fields of the requested frame.
-    asked: native.AskedFields | None = None
+    requested: native.AskedFields | None = None
     #: Key log of the analysis.
     keylog: str | os.PathLike[str] | None = None
 
@@ -152,26 +152,26 @@ def batches(  # noqa: PLR0913 -- what there is to ask for
         if stream.total is not None:
             core.take_secrets(source)
         parts = _parts(core, stream, jobs, progress, rows_in_a_batch)
-        for rows, provenance, asked, is_last in made_ahead(parts) if jobs > 1 else parts:
+        for rows, provenance, requested, is_last in made_ahead(parts) if jobs > 1 else parts:
             strangeness = tuple(stream.strangeness) if is_last else ()
             yield Decoded(
                 *(source, rows, on_request, statistics, provenance, strangeness),
                 is_last=is_last,
-                asked=asked,
+                requested=requested,
                 keylog=keylog,
             )
             # The core makes the next rows while these are released.
             del rows
 
 
-def new_core(keylog: str | os.PathLike[str] | None, **asked: Any) -> native.Analyzer:
+def new_core(keylog: str | os.PathLike[str] | None, **requested: Any) -> native.Analyzer:
     """Return the core with the secrets of a key log.
 
     :raises CaptureError: the key log cannot be read.
     """
     path = None if keylog is None else os.fspath(keylog)
     try:
-        return native.Analyzer(keylog=path, **asked)
+        return native.Analyzer(keylog=path, **requested)
     except OSError as error:
         # The core reports the system's error text with a number behind it.
         what = str(error).partition(" (os error")[0]
@@ -190,10 +190,13 @@ def _parts(
         if progress is not None:
             progress(stream)
         if rows_in_a_batch is not None and core.pending_rows() >= rows_in_a_batch:
-            provenance, asked = provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)), core.asked()
-            yield core.take(), provenance, asked, False
-    provenance, asked = provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)), core.asked()
-    yield core.take(), provenance, asked, True
+            provenance, requested = (
+                provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)),
+                core.asked(),
+            )
+            yield core.take(), provenance, requested, False
+    provenance, requested = provenance_of(stream.path, core, is_damaged=bool(stream.strangeness)), core.asked()
+    yield core.take(), provenance, requested, True
 
 
 def _jobs(stream: CaptureStream, jobs: int | None) -> int:
@@ -302,7 +305,7 @@ def error_of(fault: native.CaptureFault, stream: CaptureStream) -> CaptureError:
         # The suggested conversion command names the file.
         what = what.replace("{file}", shlex.quote(stream.path))
     for one in stream.strangeness:
-        what = f"{one.detail}, and what could be unpacked is no capture: {what}"
+        what = f"{one.detail}, and its unpacked part is no capture: {what}"
     return _ERRORS[kind](stream.path, what)
 
 

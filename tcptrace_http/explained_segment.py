@@ -94,12 +94,12 @@ def explain_frame(
     flows: list[Flow] = []
     waits: list[tuple[int, Wait]] = []
     for decoded in batches(source, progress=progress, asked_frame=frame, keylog=keylog):
-        if decoded.asked is not None and decoded.asked["flow"] is not None:
-            flows += _flows(decoded, decoded.asked["flow"])
-            waits += _waits(decoded, decoded.asked["flow"], frame)
-    asked = decoded.asked
-    segment = asked["explained"] if asked is not None else None
-    if asked is None or segment is None or not flows:
+        if decoded.requested is not None and decoded.requested["flow"] is not None:
+            flows += _flows(decoded, decoded.requested["flow"])
+            waits += _waits(decoded, decoded.requested["flow"], frame)
+    requested = decoded.requested
+    segment = requested["explained"] if requested is not None else None
+    if requested is None or segment is None or not flows:
         raise UnknownSegment(f"{decoded.provenance.path}: frame {frame} {_missing(decoded, flows)}")
     return ExplainedSegment(
         capture=decoded.provenance.path,
@@ -142,17 +142,17 @@ def _waits(decoded: Decoded, flow: int, frame: int) -> list[tuple[int, Wait]]:
 
 def _missing(decoded: Decoded, flows: list[Flow]) -> str:
     """Return the reason for the missing explanation, and what to do."""
-    asked, capture = decoded.asked, decoded.provenance
-    if asked is None or not asked["is_captured"]:
+    requested, capture = decoded.requested, decoded.provenance
+    if requested is None or not requested["is_captured"]:
         return f"is not in the capture: give a number from 1 to {capture.packets}, as Wireshark counts"
-    if asked["payload_bytes"] is None:
+    if requested["payload_bytes"] is None:
         return "has no TCP segment; give the frame of a segment with data (tshark -Y 'tcp.len > 0')"
-    if asked["payload_bytes"] == 0:
+    if requested["payload_bytes"] == 0:
         return (
             "has no data; give the frame of a segment with data (last_frame in:"
             f" tcptrace-http analyze --format csv --table waits {capture.path})"
         )
-    if asked["flow"] is None or not flows:
+    if requested["flow"] is None or not flows:
         return "was captured before; give the frame in which its packet was seen first"
     flow = flows[0]
     ends = f"flow {flow.number}, {flow.client} to {flow.server}"

@@ -123,7 +123,7 @@ def _detector(detector: Detector) -> str:
 def _cause(name: str) -> str:
     rule, up = RULES[name], ROLLUPS[name]
     return (
-        f"{name} (cause)\n  {CAUSES[name]}\n\nTold by\n  {rule.told_by}\n\nSource\n  {rule.source}\n\n"
+        f"{name} (cause)\n  {CAUSES[name]}\n\nRecognised by\n  {rule.told_by}\n\nSource\n  {rule.source}\n\n"
         f"Rolls up to\n  HAR timing: {up.har}\n  RFC 4898: {up.rfc4898}\n  TAPO: {up.tapo}"
     )
 

@@ -128,7 +128,7 @@ def _still_open(legs: OrderedDict[tuple[int, int], _Leg], in_order: Iterator[_Le
 def find_hops(transactions: pl.DataFrame, flows: pl.DataFrame) -> pl.DataFrame:
     """Return the table ``hops`` of the transactions, only for the flows in ``flows``.
 
-    The run time grows like a sort of the transactions.
+    The run time is that of a sort of the transactions.
     """
     import polars as pl
 

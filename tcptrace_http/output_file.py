@@ -75,7 +75,7 @@ class _Sink:
 
 @contextmanager
 def errors_kept(file: BinaryIO) -> Iterator[Any]:
-    """Raise the file's own error instead of the error that a library made of it."""
+    """Raise the file's own error instead of the library's wrapped error."""
     sink = _Sink(file)
     try:
         yield sink

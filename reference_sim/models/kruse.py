@@ -65,7 +65,7 @@ def approximate_window(initial: int, flight: int, *, delayed_acks: bool) -> floa
 def round_trips_to_window(window: int, initial: int, *, delayed_acks: bool, connections: int = 1) -> float:
     """Return equations 6 and 7: RTTs (a real number) until ``connections`` together reach this window."""
     if window < 1 or initial < 1 or connections < 1:
-        raise ScenarioError("a window has at least one segment, and somebody opens it")
+        raise ScenarioError("a window has at least one segment and a positive growth")
     ratio = window / effective_initial_window(connections, initial)
     return math.log(ratio) / math.log(_growth(delayed_acks=delayed_acks))
 

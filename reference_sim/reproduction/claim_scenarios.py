@@ -63,7 +63,7 @@ def named_scenario(claim: str, run: str | None) -> ClaimScenario:
     """
     known = claim_scenarios(claim)
     if not known:
-        raise UnknownName(f"claim {claim.upper()} is reckoned, not simulated; see: reproduce {claim.upper()}")
+        raise UnknownName(f"claim {claim.upper()} is calculated, not simulated; see: reproduce {claim.upper()}")
     found = next((one for one in known if run is None or run in {str(one.number), one.label}), None)
     if found is None:
         labels = [one.label for one in known]

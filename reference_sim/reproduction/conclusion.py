@@ -42,14 +42,14 @@ class Conclusion:
     """Share of a claim's signs and orders that agree with the paper."""
 
     kept: int
-    asked: int
+    requested: int
 
     @property
     def holding(self) -> Holding:
         """Return the outcome by the share of agreement."""
-        if not self.asked:
+        if not self.requested:
             return Holding.NOT_ASKED
-        share = self.kept / self.asked
+        share = self.kept / self.requested
         return Holding.HOLDS if share >= HOLDS else Holding.IN_PART if share >= HOLDS_IN_PART else Holding.NOT
 
 

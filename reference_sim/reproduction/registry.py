@@ -40,10 +40,10 @@ def experiments() -> Mapping[str, Experiment]:
             continue
         for experiment in import_module(f"{papers.__name__}.{package.name}").EXPERIMENTS:
             if experiment.claim in found:
-                raise ValueError(f"two experiments are of claim {experiment.claim}")
+                raise ValueError(f"two experiments have the claim {experiment.claim}")
             found[experiment.claim] = experiment
     if strange := found.keys() - claims().keys():
-        raise ValueError(f"experiments of no claim: {', '.join(sorted(strange))}")
+        raise ValueError(f"experiments without a claim: {', '.join(sorted(strange))}")
     return {claim: found[claim] for claim in claims() if claim in found}
 
 
@@ -52,13 +52,13 @@ def names() -> list[str]:
     return [ALL, BASELINES, *PAPERS.values(), *map(_author, PAPERS.values()), *claims()]
 
 
-def claims_named(asked: Iterable[str]) -> list[str]:
+def claims_named(requested: Iterable[str]) -> list[str]:
     """Return the selected claims, each once, in order.
 
     :raises UnknownName: a name is unknown; the message gives the nearest name.
     """
     wanted: set[str] = set()
-    for name in asked:
+    for name in requested:
         known = _of(name)
         if not known and name != BASELINES:
             raise UnknownName(f"no claim or paper {name!r}{near(name, names())}")
@@ -66,9 +66,9 @@ def claims_named(asked: Iterable[str]) -> list[str]:
     return [claim for claim in claims() if claim in wanted]
 
 
-def asks_for_baselines(asked: Iterable[str]) -> bool:
+def asks_for_baselines(requested: Iterable[str]) -> bool:
     """Return whether the names select the baselines."""
-    return not {ALL, BASELINES}.isdisjoint(asked)
+    return not {ALL, BASELINES}.isdisjoint(requested)
 
 
 def _of(name: str) -> set[str]:

@@ -1,7 +1,7 @@
 """Runner of experiments: simulates their runs and has them judge the results.
 
 Stored runs are not simulated again, and runs shared by several claims are simulated once. A failed run is
-named, and the others go on. Its claim is then not reproduced, because it could not be shown.
+named, and the others continue. Its claim is then not reproduced, because it could not be shown.
 """
 
 from __future__ import annotations

@@ -107,7 +107,7 @@ def _on_network(scenario: Scenario, network: Network) -> Scenario:
     def placed(node: str) -> str:
         found = places.get(node)
         if found is None:
-            raise ScenarioError(f"network {network.name!r} has no place for {node!r}", field="network")
+            raise ScenarioError(f"network {network.name!r} has no host {node!r}", field="network")
         return found
 
     return replace(

@@ -143,24 +143,24 @@ def judged(
 
     ``share_reason`` states why less than all is enough; readers see it in the rule.
 
-    :raises ValueError: nothing was compared, less than all is asked for no reason, or what was not
-        reproduced has no reason in ``remarks``.
+    :raises ValueError: nothing was compared, the required share is below 1 without a reason, or a failed
+        reproduction has no reason in ``remarks``.
     """
     if not comparisons:
         raise ValueError("a claim is judged by at least one comparison")
     if share < 1 and not share_reason:
-        raise ValueError("that less than all figures are enough has a reason")
+        raise ValueError("a share below all figures needs a reason")
     verdicts = [one.verdict for one in comparisons]
     same = verdicts.count(Verdict.REPRODUCED)
     alike = len(verdicts) - verdicts.count(Verdict.NOT_REPRODUCED)
     verdict = _of_counts(same, alike, len(verdicts), share)
     near = {_of_counts(same + more, alike + more, len(verdicts), share) for more in (-1, 0, 1)}
     if verdict is Verdict.NOT_REPRODUCED and not remarks:
-        raise ValueError("what is not reproduced has a reason")
-    asked = "all figures" if share == 1 else f"at least {100 * share:.0f} % of the figures"
+        raise ValueError("a figure that is not reproduced needs a reason")
+    requested = "all figures" if share == 1 else f"at least {100 * share:.0f} % of the figures"
     why = f" ({share_reason})" if share < 1 else ""
     rule = (
-        f"reproduced where {asked} are within the first tolerance, in shape where as many are within the second"
+        f"reproduced if {requested} are within the first tolerance, in shape if as many are within the second"
         f"{why}; of {len(verdicts)} here {same} and {alike}"
     )
     return Judgement(

@@ -116,7 +116,7 @@ class Queue:
 def work(queue: Queue, *, jobs: int) -> Iterator[tuple[Task, Measured | Failure]]:
     """Simulate all tasks of the queue, in this process or in several others, in any order.
 
-    A failed task gives a :class:`Failure`, and the others go on, even if a process dies.
+    A failed task gives a :class:`Failure`, and the others continue, even if a process dies.
     """
     for task, found in _in_processes(queue, jobs) if jobs > 1 else _here(queue):
         queue.finish(task, found)
@@ -186,7 +186,7 @@ class _Worker:
             found = self.connection.recv()
         except (EOFError, OSError):
             self.is_alive = False
-            found = [Failure(task.label, "a process that simulated died (out of memory?)") for task in self._batch]
+            found = [Failure(task.label, "a simulating process died (out of memory?)") for task in self._batch]
         yield from zip(self._batch, found, strict=True)
 
     def end(self) -> None:

@@ -27,7 +27,7 @@ class Chain:
 
     #: First copy and delivered copy of the packet that completes the request, and of the packet that begins
     #: the response.
-    asked: tuple[int, Packet]
+    requested: tuple[int, Packet]
     answered: tuple[Packet, Packet]
     repair_up: str
     repair_down: str
@@ -59,7 +59,7 @@ class Chain:
         up, down = connection.paths[CLIENT], connection.paths[SERVER]
         excess = up.crossing(request.bytes) - up.least + down.crossing(answer.packet.bytes) - down.least
         return Chain(
-            asked=(last_copy.sent, request),
+            requested=(last_copy.sent, request),
             answered=(first, answer.packet),
             repair_up=observer.requests.repair_cause(request),
             repair_down=observer.responses.repair_cause(answer.packet),
@@ -73,7 +73,7 @@ class Chain:
         )
 
     def repairs_up(self, observer: Observer) -> Iterator[Piece]:
-        first_sent, request = self.asked
+        first_sent, request = self.requested
         seen = observer.seen(request)
         if request.sent > first_sent and seen is not None:
             yield Piece(seen, self.repair_up)
@@ -85,7 +85,7 @@ class Chain:
         includes the path's RTT.
         """
         first, brought = self.answered
-        _, request = self.asked
+        _, request = self.requested
         up_excess = max(0, self.received - request.sent - self.path_up) if with_request else 0
         down_excess = max(0, self.came - brought.sent - self.path_down)
         excess = up_excess + down_excess

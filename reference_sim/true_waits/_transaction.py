@@ -180,7 +180,7 @@ def _give_server(
     if chain is None:
         partition.until(times.response_first, "unobserved")
         return
-    if previous_end is None or chain.asked[1].sent > previous_end:
+    if previous_end is None or chain.requested[1].sent > previous_end:
         # A retransmission during the previous response's transit delayed nothing.
         partition.pieces(chain.repairs_up(observer))
     stands_in_line = previous_end is not None and previous_end > partition.at

@@ -30,7 +30,7 @@ def draw(waits: Mapping[str, pl.DataFrame]) -> alt.LayerChart:
     import polars as pl
 
     if not 1 < len(waits) <= len(_COLOURS) or all(table.is_empty() for table in waits.values()):
-        raise NothingToDraw("a comparison is of two to four captures with transactions")
+        raise NothingToDraw("a comparison needs two to four captures with transactions")
     means = pl.concat([_means(table).with_columns(capture=pl.lit(name)) for name, table in waits.items()])
     order = [group for group in GROUPS if group in set(means["group"])]
     chart = (

@@ -68,9 +68,7 @@ def draw(causes: pl.DataFrame, *, left: str, right: str) -> alt.LayerChart:
         bars,
         labels.encode(x=alt.X("high:Q", title="time (ms)"), y=y, text="label:N"),
     ).properties(width=WIDTH - 160, height=_ROW * len(order))
-    about = (
-        "Each bar begins where the one above ends; a bar to the left is time that the right side does not spend"
-    )
+    about = "Each bar begins at the end of the bar above; a bar to the left is time that only the left side spends"
     cut = "The axis does not begin at zero" if begin else ""
     return titled(chart, "From the left side to the right one", about, cut)
 

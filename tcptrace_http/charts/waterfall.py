@@ -65,7 +65,7 @@ def draw(
 
 
 def _note(count: int) -> str:
-    return f"{count:,} transactions: a row is the mean of several, asked for one after the other"
+    return f"{count:,} transactions: a row is the mean of several consecutive ones"
 
 
 def _bars(shown: pl.DataFrame, y: alt.Y) -> alt.Chart:

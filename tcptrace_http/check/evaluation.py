@@ -166,7 +166,7 @@ def _capture_outcomes(policy: Policy, seen: _Seen) -> Iterator[Outcome]:
     if policy.cut_short is CutShort.IGNORED:
         return
     for path in seen.cut_short:
-        message = "the capture is cut short; what came after that is not judged"
+        message = "the capture is cut short; later packets are not judged"
         is_failed = policy.cut_short is CutShort.FAILED
         violation = Violation(
             name="cut-short",

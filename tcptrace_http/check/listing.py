@@ -86,8 +86,8 @@ def policy_template() -> str:
         "",
         "# A level (off, warn, error), or a level with options:",
         '#   ["error", { max = 2, max-ms = "2*rtt", min-confidence = 0.8, structure = true }]',
-        "# max: findings that are allowed; max-ms: those that lost no more do not count (milliseconds, or round",
-        "# trips); structure: findings that cost nothing on this path count too.",
+        "# max: allowed findings; max-ms: findings with at most this loss do not count (milliseconds, or round",
+        "# trips); structure: findings without a loss on this path also count.",
         "[rules]",
     ]
     for name, meaning in meanings.items():
@@ -101,8 +101,8 @@ def policy_template() -> str:
     lines += [f'# {name} = ["p(95)<..."]  # {metric.doc} ({metric.unit})' for name, metric in METRICS.items()]
     lines += [
         "",
-        "# Other rules for some transactions: those of a host, path, port, status or method. The last that",
-        "# fits has the last word.",
+        "# Other rules for transactions of a host, path, port, status or method. The last fitting match",
+        "# applies.",
         "# [[match]]",
         '# path = "/downloads/*"',
         '# rules = { slow-start-restart = "off" }',

@@ -47,8 +47,8 @@ _T = TypeVar("_T")
 PRESETS: Final = {
     "recommended": "certain losses: stalls of TCP with HTTP fail, other losses are warnings",
     "strict": "every finding fails, including structure without a cost",
-    "lan": "for captures on loopback or a LAN: short round trips hide what costs on a WAN, so segments count",
-    "satellite": "for long round trips: whole round trips lost fail, single milliseconds do not",
+    "lan": "for captures on loopback or a LAN: short round trips hide the cost on a WAN, so segments count",
+    "satellite": "for long round trips: lost round trips fail, single milliseconds do not",
 }
 _LEVELS: Final = {"off": Level.OFF, "warn": Level.WARNING, "warning": Level.WARNING, "error": Level.ERROR}
 #: Name for every detector that the same table does not name.

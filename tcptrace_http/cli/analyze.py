@@ -136,7 +136,7 @@ def analyze(  # noqa: PLR0913, PLR0917 -- one parameter an option
     is_one = list(captures) == paths and len(paths) == 1
     if format_name not in _WHOLE and (part := dataset_part(paths[0])) is not None:
         if len(paths) > 1 or redact:
-            raise click.UsageError("of a dataset its rows are written as they are, and of one at a time")
+            raise click.UsageError("write one dataset at a time, without --redact")
         write_table(part, table, where, format_name, output)
         return 0
     made = _Reading(format_name, table, where, jobs, keylog, redact, quiet).each(paths)

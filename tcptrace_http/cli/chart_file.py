@@ -30,7 +30,7 @@ def check_chart_file(output: Path) -> None:
     :raises MissingExtra: the chart library is not installed.
     """
     if output.suffix not in _SUFFIXES:
-        raise click.UsageError(f"{output}: the file's name says what to write; end it with {', '.join(_SUFFIXES)}")
+        raise click.UsageError(f"{output}: the suffix selects the format; use one of {', '.join(_SUFFIXES)}")
     if output.suffix == ".json":
         _check_installed(output.suffix, ("altair",))
     else:

@@ -167,46 +167,46 @@ def check(
         return 0
     if not captures:
         raise click.UsageError("Missing argument 'CAPTURE...'.")
-    asked = Judging(**judging)  # type: ignore[arg-type]
+    requested = Judging(**judging)  # type: ignore[arg-type]
     from tcptrace_http.capture import expand
     from tcptrace_http.check import check as judge
 
     inputs = [*expand(captures), *([keylog] if keylog else [])]
-    files, known = output_files(asked, inputs), baseline_of(asked)
+    files, known = output_files(requested, inputs), baseline_of(requested)
     unreadable: list[str] = []
-    policy = policy_of(asked)
+    policy = policy_of(requested)
     judged = _gathered(captures, policy, _Reading(keylog, jobs, quiet), unreadable)
-    report = judge(judged, policy=policy, fail_on=asked.level)
-    return concluded(replace(report, unreadable=tuple(unreadable)), asked, files, known)
+    report = judge(judged, policy=policy, fail_on=requested.level)
+    return concluded(replace(report, unreadable=tuple(unreadable)), requested, files, known)
 
 
-def baseline_of(asked: Judging) -> AbstractSet[str] | None:
+def baseline_of(requested: Judging) -> AbstractSet[str] | None:
     """Return the named baseline, read first: an invalid one then costs no work."""
     from tcptrace_http.check.baseline import load_baseline
 
-    return None if asked.baseline is None else load_baseline(asked.baseline)
+    return None if requested.baseline is None else load_baseline(requested.baseline)
 
 
 def concluded(
     report: CheckReport,
-    asked: Judging,
+    requested: Judging,
     files: Iterable[tuple[str, Path]],
     known: AbstractSet[str] | None,
 ) -> int:
     """Write the requested reports, and return the exit code."""
     from tcptrace_http.check import baseline as baselines
 
-    if asked.write_baseline is not None:
-        write_text(asked.write_baseline, baselines.baseline_of(report))
+    if requested.write_baseline is not None:
+        write_text(requested.write_baseline, baselines.baseline_of(report))
     if known is not None:
         report = baselines.against(report, known)
-    if asked.location is not None:
-        report = replace(report, location=asked.location)
-    _written(report, asked, files)
-    return _exit_code(report, asked.inconclusive)
+    if requested.location is not None:
+        report = replace(report, location=requested.location)
+    _written(report, requested, files)
+    return _exit_code(report, requested.inconclusive)
 
 
-def policy_of(asked: Judging) -> Policy:
+def policy_of(requested: Judging) -> Policy:
     """Return the policy of the options, reduced to the selection.
 
     :raises click.UsageError: two policies are named, or a name is neither a detector nor a metric.
@@ -215,16 +215,20 @@ def policy_of(asked: Judging) -> Policy:
     from tcptrace_http.check.metrics import METRICS
     from tcptrace_http.detectors import DETECTORS
 
-    if asked.policy is not None and asked.preset is not None:
+    if requested.policy is not None and requested.preset is not None:
         raise click.UsageError(
             "--policy and --preset are two policies; a file extends a preset with extends = NAME"
         )
     known = {*DETECTORS, *METRICS}
-    for name in (*asked.select, *asked.ignore):
+    for name in (*requested.select, *requested.ignore):
         if name not in known:
             raise click.UsageError(_unknown(name, known))
-    policy = load_policy(asked.policy) if asked.policy is not None else preset(asked.preset or _DEFAULT_PRESET)
-    return policy.only(selected=frozenset(asked.select), ignored=frozenset(asked.ignore))
+    policy = (
+        load_policy(requested.policy)
+        if requested.policy is not None
+        else preset(requested.preset or _DEFAULT_PRESET)
+    )
+    return policy.only(selected=frozenset(requested.select), ignored=frozenset(requested.ignore))
 
 
 def _unknown(name: str, known: Iterable[str]) -> str:
@@ -236,22 +240,22 @@ def _unknown(name: str, known: Iterable[str]) -> str:
 
 
 def output_files(
-    asked: Judging, inputs: Iterable[str] = (), others: Iterable[Path | None] = ()
+    requested: Judging, inputs: Iterable[str] = (), others: Iterable[Path | None] = ()
 ) -> list[tuple[str, Path]]:
     """Return the files to write with their formats; neither they nor ``others`` may replace an input.
 
     :raises click.UsageError: a file replaces an input, or has no format.
     """
     files = []
-    for one in asked.output_files:
+    for one in requested.output_files:
         name, colon, path = one.partition(":")
         if not colon or not path or name not in FORMAT_NAMES:
             raise click.UsageError(
                 f"--output-file {one}: write FORMAT:PATH, FORMAT one of {', '.join(FORMAT_NAMES)}"
             )
         files.append((name, Path(path)))
-    outputs = [*(path for _, path in files), asked.write_baseline, *others]
-    check_outputs(outputs, [*inputs, asked.policy, asked.baseline])
+    outputs = [*(path for _, path in files), requested.write_baseline, *others]
+    check_outputs(outputs, [*inputs, requested.policy, requested.baseline])
     return files
 
 
@@ -279,13 +283,13 @@ def _gathered(
             unreadable.append(str(error))
 
 
-def _written(report: CheckReport, asked: Judging, files: Iterable[tuple[str, Path]]) -> None:
+def _written(report: CheckReport, requested: Judging, files: Iterable[tuple[str, Path]]) -> None:
     """Write the report to standard output and to files."""
     from tcptrace_http.check.formats import render
 
     for name, path in files:
-        write_text(path, render(report, name, redact=asked.redact))
-    click.echo(render(report, asked.output_format, redact=asked.redact), nl=False)
+        write_text(path, render(report, name, redact=requested.redact))
+    click.echo(render(report, requested.output_format, redact=requested.redact), nl=False)
 
 
 def _exit_code(report: CheckReport, inconclusive: str | None) -> int:

@@ -121,7 +121,7 @@ def _told(added: Added, dataset: str, *, quiet: bool) -> int:
     for path, what in [] if quiet else added.strange.items():
         click.echo(f"tcptrace-http: {_named(path, what)}", err=True)
     for name, what in added.failed.items():
-        click.echo(f"tcptrace-http: {_named(name, what)}; corpus retry {dataset} does it again", err=True)
+        click.echo(f"tcptrace-http: {_named(name, what)}; repeat it with: corpus retry {dataset}", err=True)
     for name, what in added.poisonous.items():
         click.echo(f"tcptrace-http: {name}: set aside, it ended its worker twice: {what}", err=True)
     if not quiet:

@@ -27,7 +27,7 @@ def follow(
     """
     if len(paths) != 1 or table not in _TABLES or format_name not in _FORMATS:
         names, formats = ", ".join(_TABLES), ", ".join(_FORMATS)
-        raise click.UsageError(f"--follow is of one capture, of a table of {names}, in a --format of {formats}")
+        raise click.UsageError(f"--follow takes one capture, a table of {names}, and a --format of {formats}")
     from tcptrace_http.analysis import analyze_in_batches
     from tcptrace_http.redaction import redacted_frame
     from tcptrace_http.report import tables

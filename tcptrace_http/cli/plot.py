@@ -80,7 +80,7 @@ def plot(  # noqa: PLR0913, PLR0917 -- one parameter an option
     check_chart_file(output)
     check_outputs([output], [*captures, keylog])
     if chart != _COMPARISON and len(captures) > 1:
-        raise click.UsageError(f"the chart {chart} is of one capture; comparison is of several")
+        raise click.UsageError(f"the chart {chart} takes one capture; comparison takes several")
     options = _options(chart, flow=flow, retrieval=retrieval, direction=direction)
     analyses = [_analysed(capture, chart, keylog, quiet=quiet) for capture in captures]
     with Working("drawing the chart", quiet=quiet):
@@ -114,15 +114,15 @@ def _compared(captures: tuple[str, ...], analyses: list[Analysis]) -> alt.LayerC
     return comparison.draw({name: each.waits for name, each in zip(names, analyses, strict=True)})
 
 
-def _options(chart: str, **asked: Any) -> dict[str, Any]:
+def _options(chart: str, **requested: Any) -> dict[str, Any]:
     """Return the given options; an option without a use in the chart is an error."""
     used = {
         "flow": chart in _OF_FLOWS,
         "retrieval": chart == "waterfall",
         "direction": chart in _WITH_DIRECTION,
     }
-    given = {name: value for name, value in asked.items() if value is not None}
+    given = {name: value for name, value in requested.items() if value is not None}
     for name in given:
         if not used[name]:
-            raise click.UsageError(f"--{name} is nothing to the chart {chart}")
+            raise click.UsageError(f"--{name} does not apply to the chart {chart}")
     return given

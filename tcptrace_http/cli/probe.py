@@ -80,14 +80,14 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
     from tcptrace_http.probe import Limits
     from tcptrace_http.probe import probe as run
 
-    asked = Judging(**judging)  # type: ignore[arg-type]
-    files, known = output_files(asked, others=[save]), baseline_of(asked)
+    requested = Judging(**judging)  # type: ignore[arg-type]
+    files, known = output_files(requested, others=[save]), baseline_of(requested)
     report = run(
         url,
-        policy=policy_of(asked),
+        policy=policy_of(requested),
         limits=Limits(time=time_limit, requests=max_requests, rate=rate),
         paths=paths,
-        fail_on=asked.level,
+        fail_on=requested.level,
         captures=not no_capture,
         interface=interface,
         insecure=insecure,
@@ -95,7 +95,7 @@ def probe(  # noqa: PLR0913, PLR0917 -- one parameter an option
         save=save,
         progress=None if quiet or not sys.stderr.isatty() else _shown,
     )
-    return concluded(report, asked, files, known)
+    return concluded(report, requested, files, known)
 
 
 def _shown(step: str) -> None:

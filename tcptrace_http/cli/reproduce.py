@@ -65,13 +65,13 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     "-o",
     "--output",
     metavar="DIR",
-    help=f"Folder of the pages, tables, charts and measurements. Default: {_DEFAULT_FOLDER}, with another"
-    " stack or network with its name behind.",
+    help=f"Folder of the pages, tables, charts and measurements. Default: {_DEFAULT_FOLDER}, followed by the name"
+    " of another stack or network.",
 )
 @part_of_simulation(
     "--stack",
     "stack",
-    about="Judge the claims with this TCP in place of the papers'; what a claim is about stays.",
+    about="Judge the claims with this TCP in place of the papers'; the subject of the claim stays.",
 )
 @part_of_simulation("--network", "network", about="Judge the claims on this network in place of the papers'.")
 @click.option(
@@ -85,8 +85,8 @@ def _completed(context: click.Context, parameter: click.Parameter, incomplete: s
     "format_name",
     type=click.Choice(("text", "json", "markdown")),
     default="text",
-    help="Format of what is written to stdout: text, json (no pages are written where charts are not installed),"
-    " or with --stack or --network markdown, a page of what holds. Default: text.",
+    help="Format of what is written to stdout: text, json (without chart packages, no pages are written),"
+    " or with --stack or --network markdown, a page of the conclusions that hold. Default: text.",
 )
 @click.option("--quiet", is_flag=True, help="No progress and no messages on standard error.")
 def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
@@ -132,7 +132,7 @@ def reproduce(  # noqa: PLR0913, PLR0917 -- one parameter an option
     call = _Call(names, effort, jobs or cores(), folder, substitution, quiet=quiet)
     if format_name == "markdown":
         if substitution is None:
-            raise click.UsageError("markdown is a page of what holds with another stack or network: --stack NAME")
+            raise click.UsageError("markdown is a page about another stack or network: --stack NAME")
         outcomes, failures = _still_holds(call)
     else:
         draws = _has_charts(is_needed=format_name == "text" or output is not None)
@@ -171,7 +171,7 @@ class _Call:
             options.append(f"--network {named.network.name}")
         return options
 
-    def outcomes(self, *, as_published: bool = False) -> tuple[list[Outcome], list[Row], list[Failure]]:
+    def outcomes(self, *, is_original: bool = False) -> tuple[list[Outcome], list[Row], list[Failure]]:
         """Return the outcomes of the claims, the requested rows of the baselines, and all failures."""
         from pathlib import Path
 
@@ -182,7 +182,7 @@ class _Call:
         from reference_sim.reproduction.store import Store
 
         claims = claims_named(self.names)
-        substitution = None if as_published else self.substitution
+        substitution = None if is_original else self.substitution
         with Store(Path(self.folder) / ".results") as store:
             if store.dropped and not self.quiet:
                 click.echo(
@@ -223,7 +223,7 @@ def _still_holds(call: _Call) -> tuple[list[Outcome], list[Failure]]:
     """
     from reference_sim.reproduction.report.still_holds import still_holds
 
-    published, _, failures = call.outcomes(as_published=True)
+    published, _, failures = call.outcomes(is_original=True)
     outcomes, _, _ = call.outcomes()
     command = " ".join(["tcptrace-http reproduce", *call.names, *call.choices, "--format markdown"])
     title = call.substitution.title if call.substitution is not None else ""
@@ -262,7 +262,7 @@ def _write_captures(names: Sequence[str], effort: Effort, folder: str, *, quiet:
             simulation = simulate(one.scenario)
             write(f"{path}.pcapng", simulation.pcapng(simulation.taps[0]))
         if not quiet:
-            what = f"{len(written)} scenarios" if written else "reckoned, not simulated"
+            what = f"{len(written)} scenarios" if written else "calculated, not simulated"
             click.echo(f"tcptrace-http: {into}: {what}", err=True)
 
 
@@ -342,7 +342,7 @@ def _as_holding(outcomes: Sequence[Outcome]) -> str:
     headings = (Heading("conclusion"), Heading("kept", is_number=True), Heading("of", is_number=True))
     found = [conclusion(one.judgement.comparisons) for one in outcomes]
     rows = [
-        (one.claim, ("could not run" if one.failures else str(of.holding), str(of.kept), str(of.asked)))
+        (one.claim, ("could not run" if one.failures else str(of.holding), str(of.kept), str(of.requested)))
         for one, of in zip(outcomes, found, strict=True)
     ]
     ran = [of.holding for one, of in zip(outcomes, found, strict=True) if not one.failures]
@@ -389,4 +389,4 @@ def _as_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def _conclusion(found: Conclusion) -> dict[str, Any]:
-    return {"holding": str(found.holding), "kept": found.kept, "asked": found.asked}
+    return {"holding": str(found.holding), "kept": found.kept, "asked": found.requested}

@@ -107,7 +107,7 @@ def simulate(  # noqa: PLR0913, PLR0917 -- one parameter an option
         click.echo(_listed(claim, format_name))
         return
     if output is None:
-        raise click.UsageError("say where the capture goes: -o OUT.pcapng")
+        raise click.UsageError("name the output file: -o OUT.pcapng")
     check_outputs([output, truth], [file])
     _check_alone(parts, file, claim)
     scenario = _of_claim(claim, run, quiet=quiet) if claim is not None else parts.scenario(file, quiet=quiet)
@@ -133,17 +133,17 @@ class _Parts:
 
             return read(file)
         if self.strategy is None:
-            raise click.UsageError("--strategy is missing (--list shows what there is), or --scenario, or --claim")
+            raise click.UsageError("--strategy, --scenario or --claim is required (--list shows all strategies)")
         return self._as_published(self.strategy, quiet=quiet)
 
     def _as_published(self, name: str, *, quiet: bool) -> Scenario:
         from reference_sim.contradictions import contradictions
         from reference_sim.quantities import nanoseconds
         from reference_sim.strategies import named_strategy
-        from reference_sim.workloads import as_published
+        from reference_sim.workloads import published_scenario
 
         strategy = named_strategy(name)
-        made = as_published(
+        made = published_scenario(
             strategy,
             page=self.page,
             network=self.network,
@@ -161,10 +161,10 @@ class _Parts:
 def _check_alone(parts: _Parts, file: str | None, claim: str | None) -> None:
     """Refuse part names beside a file or claim."""
     if file is not None and claim is not None:
-        raise click.UsageError("--scenario and --claim each say what is simulated; leave one out")
+        raise click.UsageError("--scenario and --claim exclude each other; omit one")
     if (file is not None or claim is not None) and any(astuple(parts)):
         option = "--scenario" if claim is None else "--claim"
-        raise click.UsageError(f"{option} says what is simulated; leave the other names out")
+        raise click.UsageError(f"{option} defines the whole simulation; omit the other names")
 
 
 def _of_claim(claim: str, run: str | None, *, quiet: bool) -> Scenario:
@@ -190,7 +190,7 @@ def _listed(claim: str | None, format_name: str) -> str:
 
         return json.dumps([{"run": one.number, "label": one.label} for one in runs], indent=2, ensure_ascii=False)
     if not runs:
-        return f"{claim.upper()} is reckoned, not simulated"
+        return f"{claim.upper()} is calculated, not simulated"
     width = len(str(len(runs)))
     return "\n".join(f"{one.number:>{width}}  {one.label}" for one in runs)
 

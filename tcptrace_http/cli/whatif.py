@@ -31,7 +31,7 @@ _WIDTH: Final = 80
     multiple=True,
     metavar="NAME",
     shell_complete=fixes,
-    help="A fix, also NAME+NAME for both; repeatable; all. Default: all that change anything.",
+    help="A fix, also NAME+NAME for both; repeatable; all. Default: all fixes with an effect.",
 )
 @part_of_simulation(
     "--strategy",

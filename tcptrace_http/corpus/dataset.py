@@ -50,8 +50,8 @@ class State:
     def status_of(self, unit: Unit) -> str:
         """Return the status of a unit.
 
-        The marker gives ``ok``, ``partial``, ``failed`` or ``poisonous``. ``stale`` means a marker of another
-        version only, and ``missing`` no marker.
+        The marker has ``ok``, ``partial``, ``failed`` or ``poisonous``. ``stale`` is a marker of another
+        version, ``missing`` the absence of a marker.
         """
         if unit.id in self.markers:
             return str(self.markers[unit.id]["status"])

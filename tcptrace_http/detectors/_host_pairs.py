@@ -103,7 +103,7 @@ def _first_requests(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         tables["transactions"]
         .lazy()
         .filter(pl.col("index") == 0, pl.col("request_time").is_not_null())
-        .select("flow", "request_time", "request_frame", asked=pl.struct("method", "target").hash())
+        .select("flow", "request_time", "request_frame", requested=pl.struct("method", "target").hash())
     )
 
 
@@ -175,7 +175,7 @@ def _endings(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         tables["endings"]
         .lazy()
         .join(of_flow, on="flow", maintain_order="left")
-        .with_columns(asked=pl.struct("method", "target").hash())
+        .with_columns(requested=pl.struct("method", "target").hash())
     )
 
 

@@ -33,7 +33,7 @@ def with_repeat(endings: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
         tables["first_requests"]
         .lazy()
         .join(connections, on="flow")
-        .select(*PAIR, "asked", "request_time", repeat_time="request_time", repeat_frame="request_frame")
+        .select(*PAIR, "requested", "request_time", repeat_time="request_time", repeat_frame="request_frame")
         .sort("request_time")
     )
     return (
@@ -43,7 +43,7 @@ def with_repeat(endings: pl.LazyFrame, tables: Mapping[str, pl.DataFrame]) -> pl
             firsts,
             left_on="given_up",
             right_on="request_time",
-            by=[*PAIR, "asked"],
+            by=[*PAIR, "requested"],
             strategy="forward",
             tolerance=timedelta(seconds=REPEAT_MAX_SECONDS),
             check_sortedness=False,

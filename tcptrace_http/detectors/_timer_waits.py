@@ -37,7 +37,7 @@ def timer_waits(
     ``told`` is true if a recovery of one of these ``kinds`` is known in that time. The recovery columns come
     from the recovery with the longest silence. ``times`` counts the recoveries and ``segments`` their
     retransmitted segments. ``who`` names the sender and ``what`` the message. ``queue_frame`` is a SYN-ACK
-    that was sent again meanwhile although it had been acknowledged.
+    retransmitted meanwhile although already acknowledged.
     """
     import polars as pl
 
@@ -104,7 +104,7 @@ def sent_again() -> pl.Expr:
 
 
 def _synacks_again(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
-    """Return the first SYN-ACK of each flow that was sent again although it had been acknowledged."""
+    """Return each flow's first SYN-ACK that was retransmitted although already acknowledged."""
     import polars as pl
 
     is_again = pl.col("kind").cast(pl.String) == "syn_retransmission"

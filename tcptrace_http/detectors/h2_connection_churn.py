@@ -1,4 +1,4 @@
-"""HTTP/2 connections that end after few streams while their client goes on.
+"""HTTP/2 connections that end after few streams while their client continues.
 
 What it does
 ------------

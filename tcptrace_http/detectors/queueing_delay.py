@@ -12,11 +12,11 @@ download waits for the buffer to drain: a click takes half a second on a path of
 
 Evidence
 --------
-Near the client: the arrival of the packets against their sender's timestamps; a flow with a packet that
-follows its request sooner than its delay allows has a different clock and is left out. Near the server: round
-trips of ACKs without a delayed ACK, against the path's minimum. Lost is the delay of the response's first
-packet, if it met the queue. A queue behind the first packet is the response's own. Such a queue cost this
-response nothing, and the finding is about structure.
+Near the client: the arrival of the packets against their sender's timestamps. A flow with a packet earlier
+after its request than its delay allows has a different clock and is left out. Near the server: round trips of
+ACKs without a delayed ACK, against the path's minimum. Lost is the delay of the response's first packet, if
+it met the queue. A queue behind the first packet is the response's own. Such a queue cost this response
+nothing, and the finding is about structure.
 
 Fix
 ---

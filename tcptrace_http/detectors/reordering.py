@@ -13,7 +13,7 @@ loss: the sender retransmits data that is still in flight, and halves its window
 Evidence
 --------
 A segment that fills a hole and was sent before the data behind the hole. Its IPv4 identification or timestamp
-proves the order, or it came sooner than the sender could know of the hole. Near the sender, segments are
+proves the order, or it arrived before the sender could detect the hole. Near the sender, segments are
 captured in sending order: SACKs reported a hole that was filled without a retransmission, or with a spurious
 one. Lost is the silence before the late segment.
 
@@ -63,11 +63,11 @@ def find(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     is_response = pl.col("direction").cast(pl.String) == "server_to_client"
     kind = pl.col("kind").cast(pl.String)
     is_seen = kind == "reordering"
-    is_told = (kind == "fast_recovery") & pl.col("spurious_by").cast(pl.String).is_in(ARRIVED_BY)
+    is_reported = (kind == "fast_recovery") & pl.col("spurious_by").cast(pl.String).is_in(ARRIVED_BY)
     return (
         tables["recoveries"]
         .lazy()
-        .filter(is_seen | is_told, pl.col("confidence") >= CONFIDENCE_MIN)
+        .filter(is_seen | is_reported, pl.col("confidence") >= CONFIDENCE_MIN)
         # Near the sender, the wait for a late segment looks like the wait for the flight.
         .with_columns(silence=pl.when(is_seen).then("silence").otherwise(pl.duration(nanoseconds=0)))
         .group_by("flow", "direction", maintain_order=True)

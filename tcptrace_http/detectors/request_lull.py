@@ -174,7 +174,7 @@ def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl
     # Concurrent requests form one transfer, which slow start sends in rounds (Kruse, section 5.1). The first
     # round is necessary and not among the lulls; the others are idle time. The ACKs of the first flight have
     # doubled the window.
-    asked = members.group_by("retrieval", "flow").agg(
+    requested = members.group_by("retrieval", "flow").agg(
         rounds=(pl.col("response_wire_bytes").slice(1).sum() / _window() + 1).log(2).ceil().first()
     )
     pages = (
@@ -193,7 +193,7 @@ def _of_page(lulls: pl.LazyFrame, members: pl.LazyFrame, tables: Mapping[str, pl
             requests=pl.col("transaction").cast(pl.String),
             is_h2=pl.col("is_h2").any(),
         )
-        .join(asked, on=["retrieval", "flow"], how="left")
+        .join(requested, on=["retrieval", "flow"], how="left")
         .join(pages, on="retrieval", how="left")
         .with_columns(lost=pl.col("idle") - (pl.col("rounds") - 1).clip(0) * pl.col("rtt"))
     )

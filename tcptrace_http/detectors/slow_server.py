@@ -46,8 +46,8 @@ READS: Final = ("waits",)
 CAUSES: Final = ("server.think",)
 NEEDS: Final = ("both_directions", "whole_payload", "acks_of_server")
 
-#: Minimum server time. A server sends cached data within one millisecond and disk data within ten. A busy
-#: host needs as long again for its schedule.
+#: Minimum server time. A server sends cached data within one millisecond and disk data within ten. Scheduling
+#: on a busy host may double that time.
 THINK_MIN: Final = timedelta(milliseconds=20)
 #: Allowed server time: a disk seek (J. Dean's numbers).
 ALLOWED: Final = timedelta(milliseconds=10)

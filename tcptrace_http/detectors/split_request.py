@@ -102,7 +102,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
     flows = tables["flows"].lazy().select("flow", "server_path_rtt", "client_path_rtt")
     awaits_continue = (pl.col("expects_continue") | (pl.col("interim_responses") > 0)).alias("awaits_continue")
     # Under TLS several unanswered application messages in a row are no request.
-    asked = (
+    requested = (
         tables["transactions"]
         .lazy()
         .filter(pl.col("protocol") == "http")
@@ -130,7 +130,7 @@ def _split(tables: Mapping[str, pl.DataFrame]) -> pl.LazyFrame:
         .lazy()
         .filter(pl.col("direction") == FROM_CLIENT)
         .join(flows, on="flow", how="left", maintain_order="left")
-        .join(asked, on=["flow", "transaction"], how="inner", maintain_order="left")
+        .join(requested, on=["flow", "transaction"], how="inner", maintain_order="left")
         .filter(~pl.col("awaits_continue").fill_null(value=False), ~is_early.fill_null(value=False))
         .with_columns(
             is_window=is_window.fill_null(value=False),

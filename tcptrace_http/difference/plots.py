@@ -78,7 +78,7 @@ class DifferencePlots:
 
         of = self._of
         if of.flows is None:
-            raise NothingToDraw("no flow of one side carries what one of the other does")
+            raise NothingToDraw("no flow of one side has a counterpart on the other side")
         places = [(it.kind, it.left_frame, it.right_frame) for it in of.divergences]
         return difference_sequence.draw(
             of.left.analysis.segments, of.right.analysis.segments, places, flows=of.flows

@@ -58,10 +58,10 @@ class _Page:
     is_sequential: bool
 
 
-_NO_LOSS: Final = "something was lost or reordered"
+_NO_LOSS: Final = "packets were lost or reordered"
 _SECURED: Final = "no model has a TLS handshake"
 _MULTIPLEXED: Final = "no model has streams of HTTP/2"
-_NO_HANDSHAKE: Final = "a connection was not opened for it"
+_NO_HANDSHAKE: Final = "a connection was already open"
 _NO_WINDOW: Final = "the first response did not fill its window: the window is unknown"
 _NO_BOTTLENECK: Final = "the bottleneck limits the transfer: the model has no bottleneck"
 _NO_RATE: Final = "no repeated back-to-back packets: the rate is unknown"
@@ -202,7 +202,9 @@ class _Facts:
         return _page(rows, known, min(paces), window) if window else _NO_WINDOW
 
     def _window(self, flows: set[int], rows: Sequence[dict[str, Any]]) -> int:
-        """Return the segments of the first flight if the window ended it; 0 if none did but one had to."""
+        """Return the segments of the first flight if the window ended it; 0 if the ending window is
+        unknown.
+        """
         seen = [self._windows[flow] for flow in flows if flow in self._windows]
         if seen:
             return max(1, *seen)

@@ -40,7 +40,7 @@ class Side:
     def kind(self) -> str:
         """Return the kind of the side in words."""
         if self.model is not None:
-            return "simulated as inferred" if self.name == INFERRED else "simulated on what was inferred"
+            return "simulated as inferred" if self.name == INFERRED else "simulated on the inferred scenario"
         if self.is_simulated:
             return "scenario, simulated"
         return "capture, cut short" if self.analysis.capture.truncated else "capture"
@@ -64,9 +64,7 @@ def sides_of(
     """
     names = model_named(left), model_named(right)
     if names[0] is not None and names[1] is not None:
-        raise UnknownName(
-            f"{names[0]} and {names[1]} are both no files: one side has to be a capture or a scenario"
-        )
+        raise UnknownName(f"{names[0]} and {names[1]} are both no files: one side must be a capture or a scenario")
     if names[1] is not None:
         ours = side_of(left, jobs=jobs, keylog=keylog)
         theirs, pairs = _model_of(names[1], ours, retrieval, is_right=True)
@@ -123,7 +121,7 @@ def _its_retrievals(analysis: Analysis, model: Modelled, *, is_as_it_was: bool =
     retrievals = analysis.retrievals
     count = len(model.retrievals)
     if retrievals.height < count:
-        raise ScenarioError("the simulated retrieval does not come to its end")
+        raise ScenarioError("the simulated retrieval does not end")
     if count > 1:
         return [int(number) for number in retrievals["retrieval"][:count]]
     if model.visits_of_page > 1 and not is_as_it_was:

@@ -71,7 +71,7 @@ def ack_delay(observed: Observed) -> Figure:
         unit="ns",
         confidence=count / (count + 1),
         frames=[row["ack_delay_frame"] for row in rows],
-        how=f"{count} ACKs that came later than their data made them come",
+        how=f"{count} ACKs that came later than their data required",
     )
 
 

@@ -148,11 +148,11 @@ def _choice_figures(parts: Parts, match: Match[Choice]) -> list[Figure]:
 
     rows = others("strategy")
     how = f"of {match.candidates} runs the nearest: packets {100 * match.off:.3f} % of the page time off"
-    if not match.is_told:
+    if not match.is_conclusive:
         # A poor match proves little: every strategy that requests and connections allow remains possible.
         left = dict.fromkeys(row.name for row in strategies_with(signs(parts.seen), shares=parts.shares))
         rows = tuple(name for name in dict.fromkeys((*rows, *left)) if name != best.strategy.name)
-        how = f"{how}, so that it may as well be another that makes such requests"
+        how = f"{how}, so that another strategy with such requests is also possible"
     strategy = seen(
         "browser.strategy",
         best.strategy.name,

@@ -95,7 +95,7 @@ def _infer(what: Observed) -> Inference:
     bits = rate.value if isinstance(rate.value, int) and rate.value > 0 else None
     way = propagation(what, bits)
     if rate.is_assumed and bits is not None:
-        way = replace(way, is_assumed=True, low=0, reason="what sending takes is not known without path.rate")
+        way = replace(way, is_assumed=True, low=0, reason="the serialization time is unknown without path.rate")
     delay = way.value if isinstance(way.value, int) else 0
     shown = losses(what, bits, delay)
     secured, of_tls = tls_of(what, bits, delay)
@@ -193,5 +193,5 @@ def _window_of(window: Figure, server: Stack) -> Figure:
     if window.value is not None:
         return window
     least, usual = least_first_window(window, server), first_window(server)
-    source = f"as {server.name} has it" if least == usual else f"{server.name} has {usual}"
+    source = f"the value of {server.name}" if least == usual else f"{server.name} has {usual}"
     return replace(window, value=least, reason=f"{window.reason}; {source}")

@@ -36,7 +36,7 @@ def initial_window(observed: Observed, *, shares: bool = False) -> Figure:
             None,
             low=max(most, _LEAST),
             unit=_UNIT,
-            reason=f"no first response was cut off by the window; it is {most} segments at least",
+            reason=f"no first response was cut off by the window, which is at least {most} segments",
         )
     counts = [row["initial_window_segments"] for row in exact]
     value = max(set(counts), key=lambda count: (counts.count(count), count))

@@ -58,7 +58,7 @@ def knob(
     alike = dict.fromkeys(value for _, value in (match.best, *match.alike))
     if len(alike) == len(ordered):
         return _by_default(title, own, observed, why_not)
-    if not match.is_told:
+    if not match.is_conclusive:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
         return _by_default(title, own, observed, f"no run reproduces the capture ({off})")
     best, *others = alike

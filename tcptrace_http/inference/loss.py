@@ -152,7 +152,7 @@ def loss_rate(observed: Observed, lost: tuple[Lost, ...], *, of_runs: tuple[Lost
 def _holes(observed: Observed, flow: int, data: list[Packet]) -> list[Lost]:
     """Return the packets that filled holes late, as seen behind the place of loss.
 
-    A reordered packet comes sooner than the sender can know of the hole.
+    A reordered packet arrives before the sender can detect the hole.
     """
     far = observed.server_path if observed.is_near_client else observed.client_path
     found = []

@@ -39,7 +39,7 @@ def observe(analysis: Analysis, *, retrieval: int | None = None, session: bool =
     if retrievals.is_empty():
         files = analysis.transfers.height
         told = (
-            f"; it has {files} files by FTP, which are told by tcptrace-http infer (infer_files in Python)"
+            f"; it has {files} files by FTP, which tcptrace-http infer covers (infer_files in Python)"
             if files
             else ""
         )

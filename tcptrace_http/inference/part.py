@@ -128,12 +128,13 @@ def _stream_up_to(whole: Observed, exchange: Exchange) -> Exchange | None:
 
 def _packets_of(whole: Observed, exchanges: Sequence[Exchange]) -> list[Packet]:
     """Return the packets of the connections of these exchanges, without later requests of other exchanges."""
-    asked: dict[int, int] = {}
+    requested: dict[int, int] = {}
     for exchange in exchanges:
-        asked[exchange.flow] = max(asked.get(exchange.flow, 0), exchange.request_last_frame)
+        requested[exchange.flow] = max(requested.get(exchange.flow, 0), exchange.request_last_frame)
     packets = [
         packet
         for packet in whole.packets
-        if packet.flow in asked and (packet.to_client or not packet.payload or packet.frame <= asked[packet.flow])
+        if packet.flow in requested
+        and (packet.to_client or not packet.payload or packet.frame <= requested[packet.flow])
     ]
     return [replace(packet, place=place) for place, packet in enumerate(packets)]

@@ -114,7 +114,7 @@ def queue_bound(offered: Sequence[Offered], rate: int | None) -> Bound:
     A bound in packets is taken if it explains more losses than one in bytes.
     """
     if rate is None:
-        return Bound(assumed(_NAME, None, unit="B", reason="without path.rate no queue is known"), frozenset())
+        return Bound(assumed(_NAME, None, unit="B", reason="without path.rate the queue is unknown"), frozenset())
     in_bytes = _bound(offered, rate, unit="B")
     in_packets = _bound(offered, rate, unit="packets")
     return in_packets if len(in_packets.dropped) > len(in_bytes.dropped) else in_bytes

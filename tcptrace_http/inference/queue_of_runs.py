@@ -70,7 +70,7 @@ def _with_queue_of_runs(parts: Parts, scenario_of: Callable[[Parts], Scenario]) 
     bounded = [replace(parts, lost=kept, queue=queue) for queue in queues for kept in lost]
     match = nearest_run(what, (parts, *bounded), scenario_of)
     if match.best is parts or match.off > _TOLD_BY_RUNS:
-        reason = "no run with a bound drops what was lost: without bound"
+        reason = "no run with a bound drops the lost packets: without bound"
         return parts, assumed(bound.figure.name, None, low=0, unit="B", reason=reason)
     queue = match.best.queue
     unit = "packets" if isinstance(queue, PacketQueue) else "B"
@@ -80,7 +80,7 @@ def _with_queue_of_runs(parts: Parts, scenario_of: Callable[[Parts], Scenario]) 
         unit=unit,
         confidence=match.confidence,
         frames=[each.frame for each in parts.lost],
-        how=f"of {match.candidates} bounds that were run, the one that drops what was lost: "
+        how=f"of {match.candidates} bounds that were run, the one that drops the lost packets: "
         f"{100 * match.off:.3f} % of the page time off",
     )
     return match.best, figure

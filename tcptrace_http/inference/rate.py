@@ -87,7 +87,7 @@ def bottleneck_rate(observed: Observed) -> Figure:
     if least is not None:
         return least
     return assumed(
-        _NAME, None, reason="no two packets of the server came back to back: the links take no time", unit="b/s"
+        _NAME, None, reason="no packets of the server came back to back: no serialization time", unit="b/s"
     )
 
 
@@ -173,16 +173,16 @@ def _least_rate(observed: Observed) -> Figure | None:
 def _behind(observed: Observed, *, to_client: bool) -> Iterator[_Dispersion]:
     """Yield each data packet behind another one of the same sender; for the client each packet."""
     before: Packet | None = None
-    asked: int | None = None
+    requested: int | None = None
     for packet in observed.packets:
         if packet.to_client != to_client:
-            asked = packet.time if asked is None else asked
+            requested = packet.time if requested is None else requested
             continue
         if before is not None and (packet.payload or not to_client) and packet.time > before.time:
-            is_unasked = asked is None or asked + observed.server_path > packet.time
+            is_unasked = requested is None or requested + observed.server_path > packet.time
             bits, gap = packet.ip_bytes * _BITS_A_BYTE, packet.time - before.time
             yield _Dispersion(bits, gap, packet.frame, is_unasked=to_client and is_unasked)
-        before, asked = packet, None
+        before, requested = packet, None
 
 
 def _of_acks(observed: Observed) -> Iterator[_Dispersion]:

@@ -47,9 +47,7 @@ def with_late_losses(
 def _with_one_more_or_less(
     observed: Observed, run: Timeline, lost: tuple[Lost, ...]
 ) -> Iterator[tuple[Lost, ...]]:
-    """Yield the losses with one more where the capture is late first, or without one where the run is late
-    first.
-    """
+    """Yield the losses with one loss added at the capture's first delay, or removed at the run's first delay."""
     parted = partings(observed, run, by=_LATE)
     for packet, _ in [each for each in parted if each.late > 0][:_FIRST]:
         more = _lost_from(observed, packet)

@@ -34,7 +34,7 @@ def round_trip(observed: Observed) -> Figure:
         return assumed(
             "path.rtt",
             least,
-            reason="no handshake was captured: the least round trips to either end, data in them",
+            reason="no handshake was captured: the minimum round trips of data to either end",
             unit="ns",
         )
     times = [elapsed for elapsed, _, _ in found]
@@ -46,7 +46,7 @@ def round_trip(observed: Observed) -> Figure:
         unit="ns",
         confidence=_ONCE + (1 - _ONCE) * min(len(times) - 1, _MANY) / _MANY,
         frames=[frame for _, _, frame in found],
-        how=f"least of {len(times)} handshakes",
+        how=f"minimum of {len(times)} handshakes",
     )
 
 
@@ -65,7 +65,7 @@ def propagation(observed: Observed, rate: int | None) -> Figure:
         unit="ns",
         confidence=total.confidence,
         frames=[frame for _, frame in found],
-        how="the least handshake less the time to send its packets at path.rate",
+        how="the minimum handshake less the serialization time of its packets at path.rate",
     )
 
 
@@ -81,7 +81,7 @@ def round_trip_spread(observed: Observed) -> Figure:
         unit="ns",
         confidence=min(len(times), _MANY) / _MANY,
         frames=[frame for _, _, frame in handshakes(observed)],
-        how=f"90th percentile over the least of {len(times)} handshakes",
+        how=f"90th percentile over the minimum of {len(times)} handshakes",
     )
 
 

@@ -103,7 +103,7 @@ def stack_figure(side: str, chosen: str, alike: tuple[str, ...], own: Options) -
         chosen,
         confidence=_UNSURE if alike else _SURE,
         frames=(own.frame,),
-        how="nearest preset by window scale, timestamps, SACK, buffer, first window; of several, by their runs",
+        how="nearest preset by window scale, timestamps, SACK, buffer, initial window; runs select among several",
         alternatives=alike,
     )
 

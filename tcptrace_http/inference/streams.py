@@ -79,9 +79,9 @@ def _waits_for_settings(observed: Observed, row: dict[str, Any]) -> bool:
     """
     if observed.handshakes:
         return False
-    asked = min(each.request_frame for each in observed.exchanges if each.flow == row["flow"])
+    requested = min(each.request_frame for each in observed.exchanges if each.flow == row["flow"])
     frames = row["client_settings_frame"], row["server_settings_frame"]
-    return None not in frames and frames[0] < asked and frames[1] < asked
+    return None not in frames and frames[0] < requested and frames[1] < requested
 
 
 def most_outstanding(observed: Observed) -> int:

@@ -53,7 +53,7 @@ class Match(Generic[_T]):
         return len(self.ranked)
 
     @property
-    def is_told(self) -> bool:
+    def is_conclusive(self) -> bool:
         """Return whether the nearest run matches the capture, apart from noise."""
         if self.off <= _FAR:
             return True

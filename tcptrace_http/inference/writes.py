@@ -61,7 +61,7 @@ def ways_of_writing(observed: Observed) -> list[Writes]:
 
 def writes_figure(observed: Observed, match: Match[Writes]) -> Figure:
     """Return the figure of the server's writes, from the runs of the possible ways."""
-    if not match.is_told:
+    if not match.is_conclusive:
         off = f"the nearest run is {100 * match.off:.1f} % of the page time off"
         return assumed(_NAME, words_of(match.best), reason=f"no run reproduces the capture: {off}")
     return seen(

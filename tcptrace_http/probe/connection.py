@@ -113,16 +113,16 @@ class Connection:
     def ask(self, step: str, *, method: str = "GET", path: str, parts: Sequence[bytes]) -> Exchange:
         """Write a request, part by part, and read its response."""
         self._budget.take_requests()
-        asked = self._write(parts)
-        return self._response(step, method, path, asked)
+        requested = self._write(parts)
+        return self._response(step, method, path, requested)
 
     def ask_many(self, step: str, paths: Sequence[str], request: bytes) -> list[Exchange]:
         """Write pipelined requests (RFC 9112, section 9.3.2) and read the responses."""
         self._budget.take_requests(len(paths))
-        asked = self._write([request])
+        requested = self._write([request])
         exchanges: list[Exchange] = []
         for path in paths:
-            exchanges.append(self._response(step, "GET", path, asked))
+            exchanges.append(self._response(step, "GET", path, requested))
             if not self.is_open:
                 break
         return exchanges
@@ -135,12 +135,12 @@ class Connection:
         """
         self._budget.take_requests()
         head, body = parts
-        asked = self._write([head])
+        requested = self._write([head])
         has_answered = self._has_answer(min(patience, self._budget.silence()))
-        held = 0 if has_answered else time.monotonic_ns() - asked
+        held = 0 if has_answered else time.monotonic_ns() - requested
         if not has_answered or self._is_continue():
-            asked = self._write([body])
-        return replace(self._response(step, method, path, asked), held=held)
+            requested = self._write([body])
+        return replace(self._response(step, method, path, requested), held=held)
 
     def _has_answer(self, seconds: float) -> bool:
         """Return whether a response or the end of the stream comes in time; its reader gets the data."""
@@ -223,7 +223,7 @@ class Connection:
             segment_bytes=max(fields[_INFO_NAMES["rcv_mss"]], fields[_INFO_NAMES["advmss"]]),
         )
 
-    def _response(self, step: str, method: str, path: str, asked: int) -> Exchange:
+    def _response(self, step: str, method: str, path: str, requested: int) -> Exchange:
         self._index += 1
         reader = Reader(method, self._left)
         while not reader.is_done and reader.size <= self._budget.limits.response_bytes:
@@ -241,7 +241,7 @@ class Connection:
         self._left = reader.left
         if self._tls is not None:
             self._tls.keep_session()
-        exchange = reader.exchange(step, method, path, self.port, self._index - 1, asked, self._kernel())
+        exchange = reader.exchange(step, method, path, self.port, self._index - 1, requested, self._kernel())
         if exchange.closes or not exchange.is_complete:
             self.close()
         return replace(exchange, delays_acks=self._was_delaying)

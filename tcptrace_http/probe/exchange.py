@@ -53,7 +53,7 @@ class Exchange:
     port: int
     index: int
     #: Time of the request's last byte.
-    asked: int
+    requested: int
     pieces: Sequence[Piece]
     #: Bytes of the head, bytes of the framed body, and values of the status and the fields.
     status: int | None = None

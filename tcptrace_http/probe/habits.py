@@ -106,14 +106,14 @@ def _stalls(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
         )
 
 
-def _stall(pauses: Sequence[tuple[Exchange, _Pause]], asked: int, *, is_released: bool) -> Iterator[Habit]:
+def _stall(pauses: Sequence[tuple[Exchange, _Pause]], requested: int, *, is_released: bool) -> Iterator[Habit]:
     example, shown = pauses[0]
     lost = round(statistics.median(pause.length for _, pause in pauses))
-    often = f"{len(pauses)} of {asked} responses of {example.body_bytes} bytes paused for {lost / 1e6:.0f} ms"
+    often = f"{len(pauses)} of {requested} responses of {example.body_bytes} bytes paused for {lost / 1e6:.0f} ms"
     if is_released:
         yield Habit(
             detector=_nagle_kind(example, shown),
-            summary=f"{often} after {shown.before} bytes, and none of them does when ACKs are not delayed",
+            summary=f"{often} after {shown.before} bytes, and none if ACKs are not delayed",
             example=example,
             lost_ns=lost,
             remedy="Turn Nagle's algorithm off (TCP_NODELAY), or write head and body together",
@@ -140,9 +140,9 @@ def _closing(by_step: Mapping[str, Sequence[Exchange]]) -> Iterator[Habit]:
     """Yield the habit of a server that closes every connection after its first response without a request to
     close.
     """
-    asked = [each for step, these in by_step.items() if step.startswith(f"{SERIAL} ") for each in these]
-    closed = [each for each in asked if each.closes and each.index == 0]
-    if asked and len(closed) == len(asked):
+    requested = [each for step, these in by_step.items() if step.startswith(f"{SERIAL} ") for each in these]
+    closed = [each for each in requested if each.closes and each.index == 0]
+    if requested and len(closed) == len(requested):
         again = statistics.median(each.kernel.rtt_ns if each.kernel else 0 for each in closed)
         yield Habit(
             detector="keep-alive-refused",
@@ -210,7 +210,7 @@ def _restarting(by_step: Mapping[str, Sequence[Exchange]], rtt: int | None) -> I
             f" longer than without a pause; the round trip is {rtt / 1e6:.0f} ms",
             example=idle[0],
             lost_ns=lost,
-            remedy="Keep the congestion window over idle times",
+            remedy="Keep the congestion window over idle periods",
         )
 
 
@@ -230,4 +230,4 @@ def _unresumed(by_step: Mapping[str, Sequence[Exchange]], session: Session) -> I
 
 
 def _taken(exchange: Exchange) -> int:
-    return exchange.pieces[-1].time - exchange.asked
+    return exchange.pieces[-1].time - exchange.requested

@@ -203,7 +203,7 @@ def _by_habits(session: Session, policy: Policy, fail_on: Level | None) -> Check
     told = _OF_ANY_VERSION if session.is_http2 else _TOLD_BY_SOCKETS
     unseen = [name for name in policy.named() if name not in (*told, *_OWN_DOING)]
     if unseen:
-        session.note(f"not judged, for want of packets: {', '.join(unseen)}")
+        session.note(f"not judged without packets: {', '.join(unseen)}")
     return CheckReport(
         outcomes=[
             *(each for each in _habit_outcomes(session, policy, told) if _is_tested(each, session)),
@@ -315,10 +315,10 @@ def _control(name: str, *, holds: bool, message: str) -> Outcome:
 
 def _answers_control(session: Session) -> Outcome:
     """Return the control that the server keeps answering: errors are short and stall nothing."""
-    asked = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
-    others = Counter(each.status for each in asked if each.status is not None and each.status not in _AS_ASKED)
+    requested = [each for each in session.exchanges if each.step.startswith((f"{SERIAL} ", f"{CONTROL} "))]
+    others = Counter(each.status for each in requested if each.status is not None and each.status not in _AS_ASKED)
     seen = ", ".join(f"{count} with {status}" for status, count in sorted(others.items()))
-    message = f"of {len(asked)} requests {seen or 'none'} were answered otherwise than with the document"
+    message = f"of {len(requested)} requests {seen or 'none'} had another response than the document"
     return _control("the document was there", holds=not others, message=message)
 
 
@@ -332,10 +332,10 @@ def _steps_control(session: Session) -> Outcome:
 def _streams_control(session: Session) -> Iterator[Outcome]:
     """Yield the HTTP/2 control that all concurrent streams were answered."""
     if session.is_http2:
-        asked = [each for each in session.exchanges if each.step == STREAMS]
-        answered = sum(each.is_complete for each in asked)
-        message = f"{answered} of {len(asked)} streams of one connection were answered"
-        yield _control("streams were answered", holds=0 < len(asked) == answered, message=message)
+        requested = [each for each in session.exchanges if each.step == STREAMS]
+        answered = sum(each.is_complete for each in requested)
+        message = f"{answered} of {len(requested)} streams of one connection were answered"
+        yield _control("streams were answered", holds=0 < len(requested) == answered, message=message)
 
 
 def _keep_alive_control(session: Session) -> Outcome:

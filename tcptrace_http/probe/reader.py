@@ -90,7 +90,7 @@ class Reader:
                 return
 
     def exchange(  # noqa: PLR0913, PLR0917 -- what the connection knows
-        self, step: str, method: str, path: str, port: int, index: int, asked: int, kernel: Kernel | None
+        self, step: str, method: str, path: str, port: int, index: int, requested: int, kernel: Kernel | None
     ) -> Exchange:
         """Return the request and the response as far as received."""
         fields = (
@@ -102,7 +102,7 @@ class Reader:
             path=path,
             port=port,
             index=index,
-            asked=asked,
+            requested=requested,
             pieces=tuple(self.pieces),
             status=None if self._head is None else self._head.status_code,
             head_bytes=self._head_bytes,

@@ -42,7 +42,7 @@ class Repeated:
 
     #: Step of the request, by connection port and request number.
     steps: Mapping[tuple[int, int], str]
-    asked: Mapping[str, int]
+    requested: Mapping[str, int]
     found: Mapping[tuple[str, str], int]
 
     @classmethod
@@ -75,11 +75,11 @@ class Repeated:
         is_asked = step in _HANDSHAKE_STEPS if detector in _OF_HANDSHAKES else step.startswith(f"{SERIAL} ")
         if not is_asked:
             return False
-        return self.found[detector, step] >= math.ceil(REPEAT_SHARE * self.asked[step])
+        return self.found[detector, step] >= math.ceil(REPEAT_SHARE * self.requested[step])
 
     def notes(self) -> Iterator[str]:
         """Yield the findings that were too rare for a habit."""
         for (detector, step), count in sorted(self.found.items()):
             is_serial = step.startswith(f"{SERIAL} ")
             if detector in BEHIND_DELAYED_ACKS and is_serial and not self._is_habit(detector, step):
-                yield f"{detector} in {count} of {self.asked[step]} requests ({step}): too seldom to be a habit"
+                yield f"{detector} in {count} of {self.requested[step]} requests ({step}): too rare for a habit"

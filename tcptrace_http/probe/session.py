@@ -116,13 +116,13 @@ class Session:
         is_split: bool = False,
     ) -> Exchange:
         """Send one request and read its response."""
-        asked = self.target.path if path is None else path
+        requested = self.target.path if path is None else path
         if self.is_http2:
-            return self.get_streams(step, connection, [(method, asked)], headers=headers)[0]
-        request = self._request(method, asked, headers)
+            return self.get_streams(step, connection, [(method, requested)], headers=headers)[0]
+        request = self._request(method, requested, headers)
         middle = len(request) // 2
         parts = [request[:middle], request[middle:]] if is_split else [request]
-        exchange = connection.ask(step, method=method, path=asked, parts=parts)
+        exchange = connection.ask(step, method=method, path=requested, parts=parts)
         self.exchanges.append(exchange)
         return exchange
 

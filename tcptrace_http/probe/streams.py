@@ -83,7 +83,7 @@ class _Stream:
         elif isinstance(event, h2.events.StreamReset):
             self.fault = f"the server reset the stream ({error_name(int(event.error_code or 0))})"
 
-    def exchange(self, step: str, port: int, asked: int, kernel: Kernel | None, *, closes: bool) -> Exchange:
+    def exchange(self, step: str, port: int, requested: int, kernel: Kernel | None, *, closes: bool) -> Exchange:
         """Return the request and the response as far as received."""
         return Exchange(
             step=step,
@@ -91,7 +91,7 @@ class _Stream:
             path=self.path,
             port=port,
             index=self.place,
-            asked=asked,
+            requested=requested,
             pieces=tuple(self.pieces),
             status=self.status,
             head_bytes=self.head_bytes,
@@ -159,7 +159,7 @@ class StreamConnection(Connection):
         """
         self._budget.take_requests(len(requests))
         self._streams = {self._begin(fields): _Stream(method, path) for method, path, fields in requests}
-        asked = self._write([self._frames.data_to_send()])
+        requested = self._write([self._frames.data_to_send()])
         fault = self._read_all()
         if self._tls is not None:
             self._tls.keep_session()
@@ -168,7 +168,7 @@ class StreamConnection(Connection):
             stream.fault = stream.fault or ("" if stream.is_complete else fault)
         exchanges = [
             replace(
-                stream.exchange(step, self.port, asked, kernel, closes=self._is_ending),
+                stream.exchange(step, self.port, requested, kernel, closes=self._is_ending),
                 delays_acks=self._was_delaying,
             )
             for stream in sorted(self._streams.values(), key=lambda it: it.place)

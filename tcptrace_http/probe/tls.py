@@ -79,7 +79,7 @@ class TlsClient:
                     " trust its issuer with SSL_CERT_FILE=FILE, or do not check it with --insecure"
                 )
             case TimeoutError():
-                return f"{place} does not answer in the TLS handshake; look whether it speaks TLS on this port"
+                return f"{place} does not answer in the TLS handshake; check that it speaks TLS on this port"
             case ssl.SSLError() if _NO_PROTOCOL in str(error):
                 return f"{place} takes no {self._protocol} (ALPN); probe another version of HTTP"
             case ssl.SSLError():

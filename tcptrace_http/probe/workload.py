@@ -176,7 +176,7 @@ def conditional(session: Session) -> None:
     headers = [("If-None-Match", etag)] if etag else [("If-Modified-Since", modified)] if modified else []
     if not headers:
         session.note(
-            f"{session.target.path} has neither ETag nor Last-Modified: a browser gets it again each time"
+            f"{session.target.path} has neither ETag nor Last-Modified: a browser fetches it again each time"
         )
         return
     exchange = session.get("conditional", session.connect(), headers=tuple((k, v) for k, v in headers if v))
@@ -292,7 +292,7 @@ def _is_fit(session: Session) -> bool:
             " and nothing else was asked: probe a smaller document"
         )
     elif known.status != HTTPStatus.OK or not known.is_complete:
-        session.note(f"{session.target.path} is answered with {known.status}; probe a document that is there")
+        session.note(f"{session.target.path} is answered with {known.status}; probe an existing document")
     else:
         return True
     return False

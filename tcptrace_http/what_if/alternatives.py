@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from reference_sim.scenario import Scenario
     from tcptrace_http.inference.figure import Figure
 
-__all__ = ["alike", "left_open"]
+__all__ = ["alike", "undetermined"]
 
 #: Maximum distance of a retrieval whose hosts also explain the capture.
 _ALIKE: Final = 0.01
@@ -50,7 +50,7 @@ def alike(scenario: Scenario, figures: Sequence[Figure]) -> tuple[Scenario, ...]
     return tuple(sorted(found, key=_peculiarities))
 
 
-def left_open(figures: Sequence[Figure]) -> dict[str, tuple[str, ...]]:
+def undetermined(figures: Sequence[Figure]) -> dict[str, tuple[str, ...]]:
     """Return the server figures for which the capture allows several values."""
     return {
         figure.name: (str(figure.value), *figure.alternatives)

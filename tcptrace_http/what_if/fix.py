@@ -37,7 +37,7 @@ class Fix:
     apply: Callable[[Scenario], Scenario | None]
     unneeded: str
     #: Detectors whose findings the fix removes.
-    mends: tuple[str, ...] = ()
+    fixed_findings: tuple[str, ...] = ()
     #: True for a practical fix; False for a bound of the possible gain.
     is_practical: bool = True
 

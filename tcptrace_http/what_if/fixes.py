@@ -34,11 +34,11 @@ def _registry() -> dict[str, Fix]:
     every = Fix(
         name="all-fixes",
         about="all fixes of the server's side together",
-        source="as the single fixes",
+        source="those of the single fixes",
         side=Side.SERVER,
         apply=together(of_server),
-        unneeded="the server's side has nothing left to change",
-        mends=tuple(dict.fromkeys(detector for fix in of_server for detector in fix.mends)),
+        unneeded="the server has nothing left to change",
+        fixed_findings=tuple(dict.fromkeys(detector for fix in of_server for detector in fix.fixed_findings)),
     )
     return {fix.name: fix for fix in (*singles, every)}
 
@@ -58,11 +58,11 @@ def fix_named(name: str) -> Fix:
     return Fix(
         name=name,
         about=f"{', '.join(part.name for part in parts)} together",
-        source="as the single fixes",
+        source="those of the single fixes",
         side=parts[0].side if len({part.side for part in parts}) == 1 else Side.BOTH,
         apply=together(parts),
         unneeded="none of them changes anything",
-        mends=tuple(dict.fromkeys(detector for part in parts for detector in part.mends)),
+        fixed_findings=tuple(dict.fromkeys(detector for part in parts for detector in part.fixed_findings)),
         is_practical=all(part.is_practical for part in parts),
     )
 

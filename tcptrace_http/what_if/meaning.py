@@ -20,7 +20,7 @@ def meaning(name: str) -> str | None:
         return None
     sections = {
         f"{fix.name} (fix, {fix.side})": fix.about,
-        "Mends": ", ".join(fix.mends),
+        "Fixes": ", ".join(fix.fixed_findings),
         "Changes nothing": fix.unneeded,
         "Source": fix.source,
     }

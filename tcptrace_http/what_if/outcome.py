@@ -71,7 +71,7 @@ def _counted(candidate: Candidate, simulation: Simulation) -> Iterator[tuple[int
     per_page = candidate.visits_of_page
     counted = [row for row in rows if row[0] < candidate.clients and row[1] % per_page == per_page - 1]
     if len(counted) < candidate.retrievals or any(end is None for *_, end in counted):
-        raise ScenarioError("the simulated retrieval does not come to its end")
+        raise ScenarioError("the simulated retrieval does not end")
     if candidate.scenario.transfers:
         yield from _from_control_connections(candidate, counted)
     else:

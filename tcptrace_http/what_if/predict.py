@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.quantities import bits_per_second, nanoseconds
 from reference_sim.strategies import STRATEGIES, named_strategy
 from tcptrace_http.errors import ScenarioError
-from tcptrace_http.what_if.alternatives import alike, left_open
+from tcptrace_http.what_if.alternatives import alike, undetermined
 from tcptrace_http.what_if.captured import captured
 from tcptrace_http.what_if.draws import DRAWS, draws
 from tcptrace_http.what_if.fixes import FIXES, fix_named
@@ -74,12 +74,12 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
     chosen_fixes = _fixes(fixes, is_default=fixes is None and strategies is None)
     chosen_strategies = _strategies(strategies, is_default=fixes is None and strategies is None)
     what = captured(_analysis(source), retrieval=retrieval, session=session)
-    asked = {
+    requested = {
         "rtt_ns": None if rtt is None else nanoseconds(rtt),
         "rate": None if rate is None else bits_per_second(rate),
     }
     told = alike(nearest(what), what.figures)
-    base = _baseline(told, what, draws, asked)
+    base = _baseline(told, what, draws, requested)
     is_named = fixes is not None and fixes != _ALL
     work: list[Callable[[], Row | Skipped]] = [
         *(partial(_fixed, base, fix, what, is_asked_for=is_named) for fix in chosen_fixes),
@@ -93,16 +93,16 @@ def whatif(  # noqa: PLR0913 -- one parameter a choice
         retrievals=unmodified(told[0]).retrievals,
         captured_retrievals=what.retrievals,
         measured_ns=what.elapsed_ns,
-        modelled_ns=base.outcome.elapsed_ns if asked == _AS_CAPTURED else elapsed_of(unmodified(told[0])),
+        modelled_ns=base.outcome.elapsed_ns if requested == _AS_CAPTURED else elapsed_of(unmodified(told[0])),
         baseline_ns=base.outcome.elapsed_ns,
         baseline=_range(base.elapsed),
         baseline_causes=dict(base.outcome.causes),
         stalls=what.stalls,
         part=what.part,
-        left_open=left_open(what.figures),
+        undetermined=undetermined(what.figures),
         rows=tuple(sorted(rows, key=lambda row: -row.saved_ns)),
         skipped=tuple(row for row in made if isinstance(row, Skipped)),
-        **asked,
+        **requested,
     )
 
 
@@ -153,8 +153,10 @@ def nearest(what: Captured) -> Scenario:
     return min(seeds, key=lambda seeded: abs(elapsed_of(unmodified(seeded)) - what.elapsed_ns))
 
 
-def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mapping[str, int | None]) -> _Baseline:
-    rtt, rate = asked["rtt_ns"], asked["rate"]
+def _baseline(
+    told: Sequence[Scenario], what: Captured, count: int, requested: Mapping[str, int | None]
+) -> _Baseline:
+    rtt, rate = requested["rtt_ns"], requested["rate"]
     # A draw must reproduce the capture on the captured path.
     drawn = draws(told, what.figures, count)
     scenarios = tuple(over(scenario, rtt_ns=rtt, rate=rate) for scenario in drawn)
@@ -166,7 +168,7 @@ def _baseline(told: Sequence[Scenario], what: Captured, count: int, asked: Mappi
 def _fixed(base: _Baseline, fix: Fix, what: Captured, *, is_asked_for: bool) -> Row | Skipped:
     """Return the row of a fix. A fix without an effect has a row only if it was requested."""
     scenarios = [fix.apply(scenario) for scenario in base.scenarios]
-    mends = tuple(detector for detector in fix.mends if detector in what.findings)
+    fixed_findings = tuple(detector for detector in fix.fixed_findings if detector in what.findings)
     if scenarios[0] is None and not is_asked_for:
         return Skipped(kind="fix", name=fix.name, reason=fix.unneeded)
     candidates = [None if scenario is None else unmodified(scenario) for scenario in scenarios]
@@ -174,7 +176,9 @@ def _fixed(base: _Baseline, fix: Fix, what: Captured, *, is_asked_for: bool) -> 
     if isinstance(row, Skipped):
         return row
     note = fix.unneeded if scenarios[0] is None else ""
-    return replace(row, side=str(fix.side), mends=mends, is_practical=fix.is_practical, note=note)
+    return replace(
+        row, side=str(fix.side), fixed_findings=fixed_findings, is_practical=fix.is_practical, note=note
+    )
 
 
 def _by_strategy(base: _Baseline, strategy: Strategy) -> Row | Skipped:

@@ -63,7 +63,7 @@ class Row:
     #: Party that must make a fix: ``server``, ``client``, ``both``, ``path``.
     side: str = ""
     #: Detectors whose findings in this capture the fix removes.
-    mends: tuple[str, ...] = ()
+    fixed_findings: tuple[str, ...] = ()
     #: True for a practical fix; False for a bound.
     is_practical: bool = True
     #: True for the time of a second access, after a first one that filled a cache or shared path state.
@@ -104,7 +104,7 @@ class Prediction:
     stalls: Mapping[str, Mapping[str, int]]
     #: Hosts that the capture does not distinguish, by figure, the inferred value first. Ranges cover all of
     #: them.
-    left_open: Mapping[str, tuple[str, ...]]
+    undetermined: Mapping[str, tuple[str, ...]]
     #: Part of the retrievals in the times; None for all of it.
     part: Part | None
     #: Rows, largest saving first.
@@ -117,7 +117,7 @@ class Prediction:
         return abs(self.modelled_ns - self.measured_ns) / max(self.measured_ns, 1)
 
     @property
-    def retells(self) -> bool:
+    def is_reproduced(self) -> bool:
         """Return whether the model is near enough to the capture."""
         return self.off <= OFF_MAX
 
@@ -140,7 +140,14 @@ class Prediction:
         rows = [
             (
                 *(row.kind, row.name, row.elapsed_ns, row.elapsed.low_ns, row.elapsed.high_ns),
-                *(row.saved_ns, row.saved.low_ns, row.saved.high_ns, row.share, list(row.mends), row.note),
+                *(
+                    row.saved_ns,
+                    row.saved.low_ns,
+                    row.saved.high_ns,
+                    row.share,
+                    list(row.fixed_findings),
+                    row.note,
+                ),
             )
             for row in self.rows
         ]

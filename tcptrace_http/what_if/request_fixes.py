@@ -194,7 +194,12 @@ def of_server_programs() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_writing(lambda _: Writes()),
             unneeded="a response is one write already",
-            mends=("short-initial-segment", "odd-short-final-segment", "cork-timeout", "unfilled-segments"),
+            fixed_findings=(
+                "short-initial-segment",
+                "odd-short-final-segment",
+                "cork-timeout",
+                "unfilled-segments",
+            ),
         ),
         Fix(
             name="head-with-body",
@@ -203,7 +208,7 @@ def of_server_programs() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_writing(lambda writes: replace(writes, head_alone=False)),
             unneeded="the head has no separate write",
-            mends=("short-initial-segment",),
+            fixed_findings=("short-initial-segment",),
         ),
         Fix(
             name="whole-writes",
@@ -212,7 +217,7 @@ def of_server_programs() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_writing(lambda writes: replace(writes, chunk_bytes=None)),
             unneeded="the body is one write already",
-            mends=("odd-short-final-segment", "unfilled-segments", "nagle-delayed-ack"),
+            fixed_findings=("odd-short-final-segment", "unfilled-segments", "nagle-delayed-ack"),
         ),
         Fix(
             name="keep-alive",
@@ -221,16 +226,16 @@ def of_server_programs() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_keep_alive,
             unneeded="connections are kept open already",
-            mends=("connection-per-request", "keep-alive-refused"),
+            fixed_findings=("connection-per-request", "keep-alive-refused"),
         ),
         Fix(
             name="compression",
-            about="text that came uncompressed is compressed",
+            about="uncompressed text is compressed",
             source="Nielsen et al. 1997, section 5: 42 kB became 11 kB; Bhalekar 2003, section 3.3",
             side=Side.SERVER,
             apply=_paged(_compressed),
             unneeded="no text was uncompressed",
-            mends=("uncompressed-text",),
+            fixed_findings=("uncompressed-text",),
         ),
         Fix(
             name="faster-server",
@@ -239,7 +244,7 @@ def of_server_programs() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_at_once,
             unneeded="the server takes no time already",
-            mends=("slow-server",),
+            fixed_findings=("slow-server",),
             is_practical=False,
         ),
     )
@@ -255,7 +260,7 @@ def of_browsers() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_pipelining,
             unneeded="requests are pipelined already",
-            mends=("request-lull",),
+            fixed_findings=("request-lull",),
         ),
         *(
             Fix(
@@ -265,10 +270,10 @@ def of_browsers() -> tuple[Fix, ...]:
                 side=Side.CLIENT,
                 apply=_parallel(count),
                 unneeded=f"it may open {count} or more already, or the requests are streams of one connection",
-                mends=("head-of-line-blocking",) if count == 6 else (),  # noqa: PLR2004 -- browsers of today
+                fixed_findings=("head-of-line-blocking",) if count == 6 else (),  # noqa: PLR2004 -- browsers of today
             )
             for count, source in (
-                (4, "Eggert 1999, section 4; Kruse 2001, section 4.2: Netscape's bound"),
+                (4, "Eggert 1999, section 4; Kruse 2001, section 4.2: Netscape's limit"),
                 (6, "the limit of current browsers for HTTP/1.1"),
             )
         ),
@@ -279,7 +284,7 @@ def of_browsers() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_whole_requests,
             unneeded="no request is written in parts",
-            mends=("split-request",),
+            fixed_findings=("split-request",),
         ),
     )
 
@@ -294,7 +299,7 @@ def of_pages() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_paged(_cached),
             unneeded="no response is cacheable",
-            mends=("unconditional-repeat", "duplicate-object", "delta-eligible-repeat"),
+            fixed_findings=("unconditional-repeat", "duplicate-object", "delta-eligible-repeat"),
         ),
     )
 
@@ -308,8 +313,8 @@ def of_paths() -> tuple[Fix, ...]:
             source="the upper bound of a better path or loss recovery",
             side=Side.PATH,
             apply=_without_loss,
-            unneeded="the path loses nothing",
-            mends=("retransmission-timeout", "tail-loss", "syn-retransmission"),
+            unneeded="the path has no loss",
+            fixed_findings=("retransmission-timeout", "tail-loss", "syn-retransmission"),
             is_practical=False,
         ),
     )

@@ -90,7 +90,7 @@ def of_servers() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_on(_with(nagle=Nagle.OFF), server=True),
             unneeded="Nagle's algorithm is off already",
-            mends=(
+            fixed_findings=(
                 *("short-initial-segment", "odd-short-final-segment", "nagle-delayed-ack", "nagle-hold"),
                 *("tls-ticket-nagle", "tls-handshake-nagle"),
             ),
@@ -102,7 +102,7 @@ def of_servers() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_on(_minshall, server=True),
             unneeded="the server's stack is not BSD's with Nagle's algorithm on",
-            mends=("odd-short-final-segment", "nagle-delayed-ack"),
+            fixed_findings=("odd-short-final-segment", "nagle-delayed-ack"),
         ),
         Fix(
             name="initial-window-10",
@@ -110,8 +110,8 @@ def of_servers() -> tuple[Fix, ...]:
             source="RFC 6928",
             side=Side.SERVER,
             apply=_on(_initial_window_10, server=True),
-            unneeded="the first window has ten segments already",
-            mends=("initial-window", "repeated-slow-start", "delayed-ack-first-segment"),
+            unneeded="the initial window already has ten segments",
+            fixed_findings=("initial-window", "repeated-slow-start", "delayed-ack-first-segment"),
         ),
         Fix(
             name="no-idle-restart",
@@ -120,25 +120,25 @@ def of_servers() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_on(_with(idle_restart=IdleRestart.KEEP), server=True),
             unneeded="the window is kept already",
-            mends=("slow-start-restart",),
+            fixed_findings=("slow-start-restart",),
         ),
         Fix(
             name="bigger-send-buffer",
             about="the server's socket holds 4 MB that are not acknowledged (SO_SNDBUF, tcp_wmem)",
-            source="tcp(7), tcp_wmem; Heidemann 1996, section 2.3 has the writes that fill a small one",
+            source="tcp(7), tcp_wmem; Heidemann 1996, section 2.3 has writes that fill a small buffer",
             side=Side.SERVER,
             apply=_on(_big_send_buffer, server=True),
             unneeded="the send buffer is as large already",
-            mends=("small-send-buffer",),
+            fixed_findings=("small-send-buffer",),
         ),
         Fix(
             name="tail-loss-probe",
-            about="the server probes for lost tails before its timer runs out",
+            about="the server sends a tail-loss probe before its RTO expires",
             source="RFC 8985, section 7",
             side=Side.SERVER,
             apply=_on(_with(tail_loss_probe=True), server=True),
             unneeded="it probes already",
-            mends=("tail-loss",),
+            fixed_findings=("tail-loss",),
         ),
     )
 
@@ -153,7 +153,7 @@ def of_clients() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_on(_quick_acks, client=True),
             unneeded="every segment is acknowledged at once already",
-            mends=(
+            fixed_findings=(
                 "short-initial-segment",
                 "odd-short-final-segment",
                 "nagle-delayed-ack",
@@ -168,7 +168,7 @@ def of_clients() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_on(_with(nagle=Nagle.OFF), client=True),
             unneeded="Nagle's algorithm is off already",
-            mends=("split-request",),
+            fixed_findings=("split-request",),
         ),
         Fix(
             name="bigger-receive-buffer",
@@ -177,7 +177,7 @@ def of_clients() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_bigger_receive_buffer,
             unneeded="the receive buffer is as large already",
-            mends=("receive-window-limit", "zero-window"),
+            fixed_findings=("receive-window-limit", "zero-window"),
         ),
     )
 
@@ -192,7 +192,7 @@ def of_hosts() -> tuple[Fix, ...]:
             side=Side.BOTH,
             apply=_on(_with(sack=True), server=True, client=True),
             unneeded="both ends use them already",
-            mends=("retransmission-timeout",),
+            fixed_findings=("retransmission-timeout",),
         ),
         Fix(
             name="e-tcp",
@@ -201,7 +201,7 @@ def of_hosts() -> tuple[Fix, ...]:
             side=Side.BOTH,
             apply=_on(_ETCP, server=True, client=True),
             unneeded="both ends have E-TCP already",
-            mends=("repeated-slow-start",),
+            fixed_findings=("repeated-slow-start",),
         ),
         Fix(
             name="t-tcp",
@@ -210,6 +210,6 @@ def of_hosts() -> tuple[Fix, ...]:
             side=Side.BOTH,
             apply=_on(_with(accelerated_open=True), server=True, client=True),
             unneeded="both ends have T/TCP already",
-            mends=("connection-per-request",),
+            fixed_findings=("connection-per-request",),
         ),
     )

@@ -66,7 +66,7 @@ def under(scenario: Scenario, strategy: Strategy) -> Candidate:
     :raises ScenarioError: the strategy does not fit this network, or its action is not a visit.
     """
     if strategy.name == _PREFETCH:
-        raise ScenarioError("it fetches a next page, which is unknown to the capture")
+        raise ScenarioError("it fetches a next page, which is not in the capture")
     _check_sharing(scenario, strategy)
     if not scenario.browsers or not scenario.servers:
         raise ScenarioError("the scenario has no browser and server")

@@ -52,7 +52,7 @@ def of_streams() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_by_streams(_wider),
             unneeded="there are no streams of HTTP/2, or their windows are as wide already",
-            mends=("h2-stream-window", "h2-connection-window", "h2-window-update-late"),
+            fixed_findings=("h2-stream-window", "h2-connection-window", "h2-window-update-late"),
         ),
         Fix(
             name="h2-requests-at-once",
@@ -61,6 +61,6 @@ def of_streams() -> tuple[Fix, ...]:
             side=Side.CLIENT,
             apply=_by_streams(_at_once),
             unneeded="no request of HTTP/2 waits for SETTINGS",
-            mends=("h2-settings-wait",),
+            fixed_findings=("h2-settings-wait",),
         ),
     )

@@ -62,7 +62,7 @@ def retelling(prediction: Prediction) -> str:
     measured, modelled = duration(prediction.measured_ns), duration(prediction.modelled_ns)
     off = f"measured: {measured}; {prediction.off:.1%} off"
     text = f"{name}: the model reproduces the {what} as {modelled} ({off})."
-    if not prediction.retells:
+    if not prediction.is_reproduced:
         text += " Warning: the model is far off this capture; the predictions are about the model only."
     if prediction.retrievals < prediction.captured_retrievals and prediction.retrievals == 1:
         captured = f"{prediction.captured_retrievals:,} retrievals"
@@ -76,15 +76,15 @@ def retelling(prediction: Prediction) -> str:
 def _path(prediction: Prediction) -> str:
     from reference_sim.quantities import rate_text
 
-    asked = []
+    requested = []
     if prediction.rtt_ns is not None:
-        asked.append(f"a round trip of {duration(prediction.rtt_ns)}")
+        requested.append(f"a round trip of {duration(prediction.rtt_ns)}")
     if prediction.rate is not None:
-        asked.append(rate_text(prediction.rate))
-    if not asked:
+        requested.append(rate_text(prediction.rate))
+    if not requested:
         return ""
     takes = duration(prediction.baseline_ns)
-    return f"Over {' and '.join(asked)} the retrieval takes {takes}; savings are relative to that."
+    return f"Over {' and '.join(requested)} the retrieval takes {takes}; savings are relative to that."
 
 
 def headline(prediction: Prediction) -> str:
@@ -107,7 +107,7 @@ def _best(prediction: Prediction) -> Row | None:
     """Return the first row to show: a fix of a finding, the server's first, or else the largest saving."""
     saving = [row for row in prediction.rows if row.share >= _SHARE_MIN and not row.is_second_access]
     single = [row for row in saving if row.kind == "fix" and row.is_practical and row.name != _EVERY]
-    mending = [row for row in single if row.mends]
+    mending = [row for row in single if row.fixed_findings]
     of_server = [row for row in mending if row.side == _SERVER]
     return next((rows[0] for rows in (of_server, mending, single, saving) if rows), None)
 
@@ -152,7 +152,7 @@ def _matters(row: Row) -> bool:
 
 def _cells(row: Row) -> Sequence[str]:
     times = (row.elapsed_ns, row.saved_ns, row.saved.low_ns, row.saved.high_ns)
-    return row.name + "*" * bool(row.mends), *map(duration, times), row.note or ", ".join(_changes(row))
+    return row.name + "*" * bool(row.fixed_findings), *map(duration, times), row.note or ", ".join(_changes(row))
 
 
 def _changes(row: Row) -> Iterator[str]:
@@ -178,9 +178,9 @@ def _details(prediction: Prediction, width: int) -> list[str]:
 def _notes(prediction: Prediction, width: int, *, every: bool) -> list[str]:
     """Return notes about the rows, and about changes without a row."""
     lines = []
-    if any(row.mends for row in prediction.rows):
+    if any(row.fixed_findings for row in prediction.rows):
         lines += _wrapped("* fixes a finding of this capture.", width)
-    for name, values in prediction.left_open.items():
+    for name, values in prediction.undetermined.items():
         told = " or ".join(values)
         lines += _wrapped(f"The capture leaves {name} open: {told}; min and max saved cover all.", width)
     for one in prediction.skipped:

@@ -76,7 +76,7 @@ def of_tls() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_secured(_resumed),
             unneeded="no connection has a full TLS handshake",
-            mends=("tls-no-resumption", "tls-flight-exceeds-window"),
+            fixed_findings=("tls-no-resumption", "tls-flight-exceeds-window"),
         ),
         Fix(
             name="smaller-chain",
@@ -85,7 +85,7 @@ def of_tls() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_secured(_with_fitting_chain),
             unneeded="no server's flight with a certificate exceeds the first window",
-            mends=("tls-flight-exceeds-window",),
+            fixed_findings=("tls-flight-exceeds-window",),
         ),
         Fix(
             name="tickets-with-response",
@@ -94,6 +94,6 @@ def of_tls() -> tuple[Fix, ...]:
             side=Side.SERVER,
             apply=_secured(_with_tickets_in_response),
             unneeded="no TLS 1.3 ticket was sent in a write of its own",
-            mends=("tls-ticket-nagle",),
+            fixed_findings=("tls-ticket-nagle",),
         ),
     )

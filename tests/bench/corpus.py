@@ -153,7 +153,7 @@ def kill(captures: Path, folder: Path, kills: int) -> Iterator[tuple[str, str]]:
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, start_new_session=True) as process:
             is_killed = False
             while not is_killed and runs + workers < kills:
-                # Each kill may use its share of the units that are left: the last one comes before the end.
+                # Each kill may use its share of the remaining units, so that the last kill precedes the end.
                 done = _markers(killed)
                 units = done + chance.randint(0, (total - done) // (kills - runs - workers))
                 if not _wait_for(process, killed, units, chance.uniform(0, 1)):

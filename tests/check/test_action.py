@@ -170,8 +170,8 @@ def test_action_installs_the_wheel_of_the_release_that_its_tag_names(runner, tmp
     gh = f'echo "$@" > {tmp_path}/asked; cp {path} "$9"'
     found = runner(FIND, gh=gh, REF="v0", REPOSITORY="OWNER/tcptrace-http")
     assert found["source"] == "release"
-    asked = (tmp_path / "asked").read_text()
-    assert asked.startswith(f"release download v{__version__} --repo OWNER/tcptrace-http ")
+    requested = (tmp_path / "asked").read_text()
+    assert requested.startswith(f"release download v{__version__} --repo OWNER/tcptrace-http ")
     runner("Install", gh="exit 1", FOLDER=found["folder"], VERSION=found["version"])
     program = tmp_path / "tcptrace-http" / "bin" / "tcptrace-http"
     assert subprocess.check_output([program], text=True) == "from the release\n"

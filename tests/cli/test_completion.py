@@ -37,11 +37,11 @@ def test_script_is_one_that_the_shell_can_read(program, shell, tmp_path):
 
 def by_bash(program, *words: str) -> list[str]:
     line = " ".join(map(shlex.quote, words))
-    asked = (
+    requested = (
         f"COMP_WORDS=({line}); COMP_CWORD={len(words) - 1}; _tcptrace_http_completion {program};"
         ' printf "%s\\n" "${COMPREPLY[@]}"'
     )
-    command = ["bash", "--norc", "-c", f"compopt() {{ :; }}; {script(program, 'bash')}\n{asked}"]
+    command = ["bash", "--norc", "-c", f"compopt() {{ :; }}; {script(program, 'bash')}\n{requested}"]
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
 
 
@@ -69,8 +69,8 @@ def test_fish_completes(program, tmp_path):
     path = tmp_path / "completion.fish"
     path.write_text(script(program, "fish"))
     folder = shlex.quote(str(program.parent))
-    asked = f'set -x PATH {folder} $PATH; source {path}; complete -C "tcptrace-http plot wa"'
-    command = ["fish", "--no-config", "-c", asked]
+    requested = f'set -x PATH {folder} $PATH; source {path}; complete -C "tcptrace-http plot wa"'
+    command = ["fish", "--no-config", "-c", requested]
     found = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert {line.split("\t")[0] for line in found.splitlines()} == {"wait-distribution", "waits", "waterfall"}
 

@@ -129,7 +129,7 @@ def test_capture_is_compared_with_a_strategy_on_its_inferred_scenario(cli, sampl
     result = cli("diff", path, "p-http-nagle-fix", "--retrieval", "2")
     assert (result.code, result.err) == (0, "")
     text = result.out.decode()
-    assert "p-http-nagle-fix  (simulated on what was inferred)" in text
+    assert "p-http-nagle-fix  (simulated on the inferred scenario)" in text
     assert "that the capture does not show: tcptrace-http infer lists them" in " ".join(text.split())
     assert all(len(line) <= 80 for line in text.splitlines())
 
@@ -143,10 +143,10 @@ def test_capture_is_compared_with_a_strategy_on_its_inferred_scenario(cli, sampl
             "neither a file nor a strategy or fix; did you mean 'http11-",
         ),
         ("bsd_phttp_orig.pcapng", "http11", "did you mean the file"),
-        ("http11", "inferred", "both no files: one side has to be a capture"),
+        ("http11", "inferred", "both no files: one side must be a capture"),
         ("bsd_phttp_orig.pcap", "ftp", "ftp is not HTTP"),
         ("bsd_phttp_orig.pcap", "http11+no-nagel", "did you mean 'no-nagle'"),
-        ("bsd_phttp_orig.pcap", "prefetch", "which is unknown to the capture"),
+        ("bsd_phttp_orig.pcap", "prefetch", "which is not in the capture"),
         ("bsd_phttp_orig.pcap", "xyzzy", "(these are: inferred, http10-serial"),
     ],
 )

@@ -33,7 +33,7 @@ def test_every_column_is_explained_with_its_type():
 def test_a_cause_is_explained_with_its_rule_source_and_other_names(name):
     text = tcptrace_http.explain(name)
     heads = [line for line in text.splitlines()[1:] if line and not line.startswith(" ")]
-    assert heads == ["Told by", "Source", "Rolls up to"]
+    assert heads == ["Recognised by", "Source", "Rolls up to"]
     assert CAUSES[name] in text
 
 
@@ -87,7 +87,7 @@ def test_a_fix_is_explained_with_its_findings_and_source(cli, name):
     fix = FIXES[name]
     assert f"{name} (fix, {fix.side}) {fix.about}" in text
     assert fix.source in text
-    assert all(detector in text for detector in fix.mends)
+    assert all(detector in text for detector in fix.fixed_findings)
 
 
 PACKAGE = Path(tcptrace_http.__file__).parent

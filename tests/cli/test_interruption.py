@@ -113,4 +113,4 @@ def test_followed_file_is_read_while_it_grows(tmp_path):
 def test_unfollowable_input_is_a_usage_error(cli, clean, options):
     result = cli("analyze", "--follow", *options, clean)
     assert result.code == 2
-    assert "--follow is of one capture" in result.err
+    assert "--follow takes one capture" in result.err

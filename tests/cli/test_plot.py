@@ -31,8 +31,8 @@ def test_every_chart_is_drawn(cli, sample_traces, tmp_path, chart):
     [
         (["time-sequence", "--flow", "9"], "flow 9 has no segments"),
         (["waterfall", "--retrieval", "9"], "there is no retrieval 9"),
-        (["waits", "--flow", "0"], "--flow is nothing to the chart waits"),
-        (["rtt", "--direction", "server_to_client"], "--direction is nothing to the chart rtt"),
+        (["waits", "--flow", "0"], "--flow does not apply to the chart waits"),
+        (["rtt", "--direction", "server_to_client"], "--direction does not apply to the chart rtt"),
         (["comparison"], "two to four captures"),
         (["nonsense"], "'nonsense' is not one of"),
     ],

@@ -101,15 +101,15 @@ def test_connections_are_secured_as_the_name_says(cli, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("--page", "heidemann", "-o", "x"), "--strategy is missing"),
+        (("--page", "heidemann", "-o", "x"), "--strategy, --scenario or --claim is required"),
         (("--strategy", "http11", "--think", "long", "-o", "x"), "'long' is not a duration"),
         (("--run", "2", "-o", "x"), "--run is a scenario of a claim"),
-        (("--claim", "H1", "--page", "heidemann", "-o", "x"), "leave the other names out"),
-        (("--claim", "H1", "--scenario", "x.toml", "-o", "x"), "leave one out"),
+        (("--claim", "H1", "--page", "heidemann", "-o", "x"), "omit the other names"),
+        (("--claim", "H1", "--scenario", "x.toml", "-o", "x"), "omit one"),
         (("--claim", "H99", "-o", "x"), "no claim 'H99'"),
         (("--claim", "H1", "--run", "5", "-o", "x"), "it has 1 to 4"),
         (CHOICES, "-o OUT.pcapng"),
-        ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "leave the other names out"),
+        ((*CHOICES, "--scenario", "x.toml", "-o", "x"), "omit the other names"),
         ((*CHOICES[:-1], "lam", "-o", "x"), "no network 'lam'; did you mean 'lan'?"),
         ((*CHOICES, "--strategy", "http111", "-o", "x"), "no strategy 'http111'; did you mean 'http11'"),
         ((*CHOICES, "--tls", "tls1.3", "-o", "x"), "no TLS 'tls1.3'; did you mean 'tls-1.3'?"),
@@ -147,12 +147,12 @@ SENSELESS = {
     "no TOML": ("strategy = ", "not TOML"),
     "an unknown field": ('network = "lan"\ncolour = 1', "colour: unknown"),
     "a link from nowhere": ('network = { duplex = [{ rate = "0 b/s" }] }', "network.duplex[0].between"),
-    "nobody to talk to": ('network = "lan"', "browsers: nothing happens"),
+    "nobody to talk to": ('network = "lan"', "browsers: the scenario has no traffic"),
     "more than fits": (
         'strategy = "http11"\nnetwork = "lan"\npage = { base = "1000000000000000 B" }',
         "pages[0].objects[0].size.value: 1000000000000000 is above the maximum of",
     ),
-    "no end": (ENDLESS, "duration: a client goes on forever; say when to stop"),
+    "no end": (ENDLESS, "duration: a client never ends; set a stop time"),
 }
 
 

@@ -88,7 +88,7 @@ def test_list_names_every_fix_and_needs_no_capture(cli):
         (("--rtt", "soon"), "a duration such as '30 ms'"),
         (("--rate", "fast"), "a rate such as '1.5 Mb/s'"),
         (("--retrieval", "99"), "none has the number 99"),
-        (("--chart", "whatif.gif"), "end it with .html, .svg, .png, .json"),
+        (("--chart", "whatif.gif"), "use one of .html, .svg, .png, .json"),
         (("--jobs", "0"), "0 is not in the range"),
     ],
 )

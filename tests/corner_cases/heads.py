@@ -133,10 +133,10 @@ def very_long_target() -> Case:
     target = "/" + "a" * (64 * 1024 - 1)
     talk = Talk()
     talk.open()
-    asked = get(target)
-    for start in range(0, len(asked), 1460):
-        talk.C(asked[start : start + 1460])  # 4 to 48
-    last = 3 + -(-len(asked) // 1460)
+    requested = get(target)
+    for start in range(0, len(requested), 1460):
+        talk.C(requested[start : start + 1460])  # 4 to 48
+    last = 3 + -(-len(requested) // 1460)
     talk.S(response("ok"), "P.")
     talk.C(get("/b"), "P.")
     talk.S(response("ok"), "P.")

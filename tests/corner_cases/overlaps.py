@@ -7,7 +7,7 @@ last the missing data. Receivers differ in the copy that they deliver. The analy
 
 from typing import Final
 
-from .retransmissions import LATE, answered, asked
+from .retransmissions import LATE, answered, requested
 from .script import Case, case
 
 #: The waiting segment holds bytes 8 to 14. Begin and end of the overlapping segment.
@@ -26,7 +26,7 @@ WHOLE = "0123456789abcdefghij"
 
 
 def overlapped(start: int, end: int, other: str) -> Case:
-    talk, body = asked()
+    talk, body = requested()
     talk.S(WHOLE[8:14], seq=body + 8)  # 6
     talk.S(other[start:end], seq=body + start, after=LATE)  # 7
     talk.S(WHOLE, seq=body, after=LATE)  # 8

@@ -75,7 +75,7 @@ def heads_cut_by_a_snap_length() -> Case:
     talk.open()
     talk.C(get("/a", "GET", "Cookie: " + "c" * 200), "P.", snap=ETHERNET_TO_TCP + 60)  # 4
     talk.S(response("ok", "HTTP/1.1 200 OK", "Set-Cookie: " + "c" * 200), "P.", snap=ETHERNET_TO_TCP + 60)  # 5
-    asked, answered = len(get("/a", "GET", "Cookie: " + "c" * 200)), len(response("ok")) + 214
+    requested, answered = len(get("/a", "GET", "Cookie: " + "c" * 200)), len(response("ok")) + 214
     return Case(
         talk.records,
         rows=[
@@ -86,11 +86,11 @@ def heads_cut_by_a_snap_length() -> Case:
                 0,
                 "unknown",
                 complete=False,
-                missing=asked + answered - 2 * 60,
+                missing=requested + answered - 2 * 60,
             )
         ],
         anomalies=[("missing_data", 4), ("missing_data", 5), ("truncated_packet", 4), COUNT],
-        flows=[{"client_bytes": asked, "server_bytes": answered}],
+        flows=[{"client_bytes": requested, "server_bytes": answered}],
     )
 
 
@@ -98,15 +98,15 @@ def heads_cut_by_a_snap_length() -> Case:
 def request_line_cut_by_a_snap_length() -> Case:
     talk = Talk()
     talk.open()
-    asked, answer, kept = get("/a/long/target"), response("ok"), 12
-    talk.C(asked, "P.", snap=ETHERNET_TO_TCP + kept)  # 4
+    requested, answer, kept = get("/a/long/target"), response("ok"), 12
+    talk.C(requested, "P.", snap=ETHERNET_TO_TCP + kept)  # 4
     talk.S(answer, "P.")  # 5
-    missing = len(asked) - kept
+    missing = len(requested) - kept
     return Case(
         talk.records,
         rows=[Row("GET /a/long/", 200, (4, 5, 5), 2, "content_length", False, missing=missing, host=None)],
         anomalies=[("missing_data", 4), ("truncated_packet", 4)],
-        flows=[{"is_http": True, "client_bytes": len(asked)}],
+        flows=[{"is_http": True, "client_bytes": len(requested)}],
     )
 
 

@@ -45,7 +45,7 @@ def one_response_of_a_thousand_is_sent_again() -> Case:
     )
 
 
-@case("RFC 9112, section 9.3.2: which request a response answers is told by its place alone")
+@case("RFC 9112, section 9.3.2: only the order of responses identifies their requests")
 def one_response_of_a_thousand_was_never_captured() -> Case:
     """Return responses after a hole of unknown content: no row pairs messages by counting."""
     talk, requests, responses = thousand(resent=False)
@@ -53,7 +53,7 @@ def one_response_of_a_thousand_was_never_captured() -> Case:
         Row(f"GET /{at}", 200, (requests[at], responses[at], responses[at]), 4, "content_length", pipelined=at > 0)
         for at in range(LOST)
     ]
-    asked = [
+    requested = [
         Row(f"GET /{at}", None, (requests[at], None, None), complete=False, pipelined=True)
         for at in range(LOST, REQUESTS)
     ]
@@ -63,7 +63,7 @@ def one_response_of_a_thousand_was_never_captured() -> Case:
     ]
     return Case(
         talk.records,
-        rows=before + asked + alone,
+        rows=before + requested + alone,
         anomalies=[("capture_gap", len(talk.records))],
         flows=[{"server_gap_bytes": len(response("0000"))}],
         tshark_differs={"responses": NEVER_SEEN},

@@ -6,7 +6,7 @@ HEAD = "HTTP/1.1 200 OK\r\nContent-Length: 20\r\n\r\n"
 LATE = 400_000_000
 
 
-def asked() -> tuple[Talk, int]:
+def requested() -> tuple[Talk, int]:
     """Return a request in frame 4, its response head in frame 5, and the body's offset."""
     talk = Talk()
     talk.open()
@@ -21,7 +21,7 @@ def answered(last: int, **more: object) -> dict[str, object]:
 
 @case("RFC 9293, section 3.8.1: a segment is sent again, and counts once")
 def sent_again() -> Case:
-    talk, body = asked()
+    talk, body = requested()
     talk.S("0123456789")  # 6
     talk.S("0123456789", seq=body, after=LATE)  # 7
     talk.S("abcdefghij")  # 8
@@ -36,7 +36,7 @@ def sent_again() -> Case:
 
 @case("RFC 9293, section 3.8.1: parts are sent again in other pieces, with new data behind them")
 def sent_again_in_other_pieces() -> Case:
-    talk, body = asked()
+    talk, body = requested()
     talk.S("01234")  # 6
     talk.S("56789")  # 7
     talk.S("3456789abc", seq=body + 3, after=LATE)  # 8
@@ -52,7 +52,7 @@ def sent_again_in_other_pieces() -> Case:
 @case("RFC 9293, section 3.10.7.4: what was received is not received again, whatever it says")
 def sent_again_with_other_bytes() -> Case:
     """Return an unnoticed difference: the first copy was delivered and is not kept."""
-    talk, body = asked()
+    talk, body = requested()
     talk.S("0123456789")  # 6
     talk.S("XXXXXXXXXX", seq=body, after=LATE)  # 7
     talk.S("abcdefghij")  # 8
@@ -66,7 +66,7 @@ def sent_again_with_other_bytes() -> Case:
 
 @case("RFC 9293, section 3.10.7.4: of what waits for the data before it the first copy is kept")
 def waiting_data_sent_again_with_other_bytes() -> Case:
-    talk, body = asked()
+    talk, body = requested()
     talk.S("abcdefghij", seq=body + 10)  # 6
     talk.S("XXcdefghij", seq=body + 10, after=LATE)  # 7
     talk.S("0123456789", seq=body, after=LATE)  # 8
@@ -81,7 +81,7 @@ def waiting_data_sent_again_with_other_bytes() -> Case:
 
 @case("RFC 9293, section 3.8.4: the segment of a zero-window probe is sent again as part of a longer one")
 def one_byte_and_then_the_rest() -> Case:
-    talk, body = asked()
+    talk, body = requested()
     talk.S("0")  # 6
     talk.S("0123456789abcdefghij", seq=body, after=LATE)  # 7
     talk.C()

@@ -61,7 +61,7 @@ def test_no_model_is_applied_after_losses(sample_traces):
     difference = tcptrace_http.diff(scenario, scenario)
     assert not difference.left.analysis.recoveries.is_empty()
     assert set(difference.residuals["model"]) == {"all"}
-    assert "something was lost" in difference.text()
+    assert "packets were lost" in difference.text()
 
 
 def test_window_that_no_response_used_up_is_not_guessed():

@@ -61,7 +61,7 @@ def call(channel, method, request_bytes, response_bytes):
 if __name__ == "__main__":
     listening = server(sys.argv[1])
     with grpc.insecure_channel(sys.argv[1]) as opened:
-        for name, asked, size, messages, status in CALLS:
-            assert call(opened, name, asked, size) == (size * messages, status)
+        for name, requested, size, messages, status in CALLS:
+            assert call(opened, name, requested, size) == (size * messages, status)
         # The client closes after the server's GOAWAY: no frame comes behind a reset.
         listening.stop(1).wait()

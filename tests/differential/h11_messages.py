@@ -188,13 +188,13 @@ def _goes_on(stream: Stream, place: int) -> bool:
     return line.rstrip(b"\r").endswith((b" HTTP/1.1", b" HTTP/1.0")) and not line.startswith(b"PRI ")
 
 
-def responses(stream: Stream, asked: Parsed) -> Parsed:
+def responses(stream: Stream, requested: Parsed) -> Parsed:
     """Return the final responses of a server's stream, each to the request at its index."""
     parsed = Parsed()
-    methods = [message.what[0] for message in asked.messages]
-    upgrades = [message.asks_upgrade for message in asked.messages]
-    if asked.refused and asked.refused_method.isalpha():
-        methods[len(methods) - _is_partial(asked) :] = [asked.refused_method]
+    methods = [message.what[0] for message in requested.messages]
+    upgrades = [message.asks_upgrade for message in requested.messages]
+    if requested.refused and requested.refused_method.isalpha():
+        methods[len(methods) - _is_partial(requested) :] = [requested.refused_method]
         upgrades.append(False)
     place = _after_empty_lines(stream, 0)
     while place < len(stream.data):

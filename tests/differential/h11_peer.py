@@ -71,26 +71,26 @@ class _Flow:
         self.client, self.server = client, server
 
     def compare(self) -> None:
-        asked = h11_messages.requests(self.client)
-        if len(_of("request", self.rows)) <= len(asked.messages):
+        requested = h11_messages.requests(self.client)
+        if len(_of("request", self.rows)) <= len(requested.messages):
             # Both sides or neither must have the request: otherwise only one of them knows the method.
-            asked.refused_method = ""
-        answered = h11_messages.responses(self.server, asked)
+            requested.refused_method = ""
+        answered = h11_messages.responses(self.server, requested)
         for number, message in enumerate(answered.messages):
             # h11 reads no messages inside the tunnel.
             answered.may_switch |= message.framing == "tunnel"
-            if message.framing == "tunnel" and number < len(asked.messages):
-                del asked.messages[number + 1 :]
-                asked.may_switch = True
+            if message.framing == "tunnel" and number < len(requested.messages):
+                del requested.messages[number + 1 :]
+                requested.may_switch = True
         self.tally.compared["flows"] += 1
-        self._direction("request", asked, self.client)
+        self._direction("request", requested, self.client)
         self._direction("response", answered, self.server)
         # In a flow joined late, the first response may answer an uncaptured request.
         has_start = self.client.has_syn and self.server.has_syn
-        is_whole = not (self.client.has_hole or self.server.has_hole or asked.refused or answered.refused)
+        is_whole = not (self.client.has_hole or self.server.has_hole or requested.refused or answered.refused)
         has_all = len(_of("response", self.rows)) >= len(answered.messages)
         if has_start and is_whole and has_all:
-            self._pairs(asked, answered)
+            self._pairs(requested, answered)
 
     def _direction(self, half: str, parsed: Parsed, stream: Stream) -> None:
         rows = _of(half, self.rows)
@@ -109,14 +109,14 @@ class _Flow:
         if len(rows) < len(messages) or (len(rows) > len(messages) and not is_cut):
             self._note(half, "number", len(rows), len(messages), _of_number(half, rows, messages))
 
-    def _pairs(self, asked: Parsed, answered: Parsed) -> None:
+    def _pairs(self, requested: Parsed, answered: Parsed) -> None:
         """Compare the pairing: the n-th response answers the n-th request."""
         ours = [
             (row["method"], row["target"], row["status"]) for row in self.rows if row["method"] and row["status"]
         ]
         theirs = [
             (*request.what, *response.what)
-            for request, response in zip(asked.messages, answered.messages, strict=False)
+            for request, response in zip(requested.messages, answered.messages, strict=False)
         ]
         self.tally.compared["pairs"] += len(theirs)
         if ours[: len(theirs)] != theirs:

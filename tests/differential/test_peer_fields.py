@@ -1,4 +1,4 @@
-"""Maps to the peers' fields: only existing fields of theirs, and only columns of ours."""
+"""Maps to the peers' fields: all peer fields exist, and all columns are ours."""
 
 import csv
 import subprocess

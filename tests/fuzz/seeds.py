@@ -169,7 +169,7 @@ def tls_exchanges() -> dict[str, bytes]:
     """Return handshakes of all kinds, and following data."""
     name = (0, b"\0\x0e\0\0\x0bexample.com")
     protocols = (16, b"\0\x0c\2h2\x08http/1.1")
-    asked = hello(1, b"\0\4\x13\1\xc0\x2f\1\0", name, protocols)
+    requested = hello(1, b"\0\4\x13\1\xc0\x2f\1\0", name, protocols)
     early = hello(1, b"\0\2\x13\1\1\0", name, (42, b""), (41, bytes(40)))
     answered = hello(2, b"\x13\1\0", (43, b"\3\4"))
     again = bytes.fromhex("CF21AD74E59A6111BE1D8C021E65B891C2A211167ABB8C5E079E09E2C8A8339C")
@@ -177,7 +177,7 @@ def tls_exchanges() -> dict[str, bytes]:
     old = hello(2, b"\xc0\x2f\0", (16, b"\0\3\2h2"))
     change, closing = record(20, b"\1"), record(22, bytes(40))
     flight = answered + change + application(23) + application(800) + application(FINISHED)
-    opened = [(CLIENT, asked), (SERVER, flight), (CLIENT, change + application(FINISHED))]
+    opened = [(CLIENT, requested), (SERVER, flight), (CLIENT, change + application(FINISHED))]
     chain = record(22, b"\x0b\0\1\0" + bytes(256)) + record(22, b"\x0e\0\0\0")
     keys = record(22, b"\x10\0\0\x21" + bytes(33))
     question, answer = (CLIENT, application(100)), (SERVER, application(206) + application(2000))
@@ -195,10 +195,12 @@ def tls_exchanges() -> dict[str, bytes]:
         "certificate": tls(
             [*opened[:2], (CLIENT, application(900) + application(300) + application(FINISHED)), answer]
         ),
-        "retry": tls([(CLIENT, asked), (SERVER, retry), (CLIENT, change + asked), (SERVER, flight), question]),
+        "retry": tls(
+            [(CLIENT, requested), (SERVER, retry), (CLIENT, change + requested), (SERVER, flight), question]
+        ),
         "tls12": tls(
             [
-                (CLIENT, asked),
+                (CLIENT, requested),
                 (SERVER, old + chain),
                 (CLIENT, keys + change + closing),
                 (SERVER, change + closing),
@@ -206,9 +208,9 @@ def tls_exchanges() -> dict[str, bytes]:
             ]
         ),
         "resumed": tls(
-            [(CLIENT, asked), (SERVER, old + change + closing), (CLIENT, change + closing), question, answer]
+            [(CLIENT, requested), (SERVER, old + change + closing), (CLIENT, change + closing), question, answer]
         ),
-        "alerts": tls([(CLIENT, asked), (SERVER, record(21, b"\2\x28")), (CLIENT, application(ALERT))]),
+        "alerts": tls([(CLIENT, requested), (SERVER, record(21, b"\2\x28")), (CLIENT, application(ALERT))]),
         "joined": tls([answer, question, answer]),
         "lost": tls(
             [*opened, question, (SERVER, application(9000)[:4000]), (SERVER | GAP, bytes(6000)), answer, answer]
@@ -253,22 +255,29 @@ def http2_exchanges() -> dict[str, bytes]:
     grpc = bytes.fromhex("83860582") + b"/sx"[:2] + bytes.fromhex("5f106170706c69636174696f6e2f67727063")
     settings = bytes.fromhex("000100001000000300000064000400000014")
     opened = [(start,), (client, 4, 0, 0, settings), (server, 4, 0, 0, b""), (server, 4, 1, 0, b"")]
-    asked, answered = (client, 1, 5, 1, get), (server, 1, 4, 1, answer)
-    one = [asked, answered, (server, 0, 1, 1, b"hello")]
+    requested, answered = (client, 1, 5, 1, get), (server, 1, 4, 1, answer)
+    one = [requested, answered, (server, 0, 1, 1, b"hello")]
     third = [(client, 1, 5, 3, again), (server, 1, 4, 3, answer)]
     window = [(client, 8, 0, 1, b"\0\0\0\x14"), (client, 8, 0, 0, b"\0\1\0\0")]
     made = {
         "exchange": [*opened, *one, (end,), (end | 1,)],
         "multiplexed": [
             *opened,
-            asked,
+            requested,
             *third,
             answered,
             (server, 0, 0, 3, b"a"),
             (server, 0, 1, 1, b"b"),
             (server, 0, 1, 3, b""),
         ],
-        "windows": [*opened, asked, answered, (server, 0, 0, 1, bytes(20)), *window, (server, 0, 1, 1, bytes(20))],
+        "windows": [
+            *opened,
+            requested,
+            answered,
+            (server, 0, 0, 1, bytes(20)),
+            *window,
+            (server, 0, 1, 1, bytes(20)),
+        ],
         "continued": [
             *opened,
             (client, 1, 1, 1, get[:3]),
@@ -276,10 +285,16 @@ def http2_exchanges() -> dict[str, bytes]:
             answered,
             (server, 0, 9, 1, b"\2abcd"),
         ],
-        "pushed": [*opened, asked, (server, 5, 4, 1, b"\0\0\0\2" + again), (server, 1, 5, 2, answer), answered],
+        "pushed": [
+            *opened,
+            requested,
+            (server, 5, 4, 1, b"\0\0\0\2" + again),
+            (server, 1, 5, 2, answer),
+            answered,
+        ],
         "reset": [
             *opened,
-            asked,
+            requested,
             answered,
             (client, 3, 0, 1, b"\0\0\0\x08"),
             (server, 0, 1, 1, b"late"),
@@ -303,7 +318,7 @@ def http2_exchanges() -> dict[str, bytes]:
         ],
         "interim": [
             *opened,
-            asked,
+            requested,
             (server, 1, 4, 1, b"\x08\x03100"),
             answered,
             (server, 0x10, 0, 0, b"\0\0\0\1u=1"),
@@ -320,7 +335,7 @@ def http2_exchanges() -> dict[str, bytes]:
             (client, 1, 0x2D, 1, b"\1" + bytes(5) + get + b"\0"),
             *one[1:],
         ],
-        "broken": [*opened, asked, (raw | 1, b"\x08no frame"), *third, (server, 0, 1, 3, b"x")],
+        "broken": [*opened, requested, (raw | 1, b"\x08no frame"), *third, (server, 0, 1, 3, b"x")],
     }
     return {f"{name}_{how}": frames(how, made[name]) for at, name in enumerate(made) for how in {0, at % 4}}
 

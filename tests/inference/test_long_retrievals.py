@@ -129,7 +129,7 @@ def test_prediction_states_its_part(retrieved, short):
     prediction = whatif(retrieved([6000] * 60), fixes=["no-nagle"], draws=0)
     assert prediction.part is not None
     assert prediction.part.packets <= short
-    assert prediction.retells
+    assert prediction.is_reproduced
     assert prediction.part.words in prediction.text(width=1000)
     assert json.loads(prediction.json())["part"]["of_transactions"] == 60
 

@@ -33,14 +33,14 @@ def counting(
     respond: dict[str, str], status: int = 200, body: bytes = b"x" * 3000
 ) -> Iterator[tuple[str, list[float]]]:
     """Serve one response; yield the address, and the arrival time of each request."""
-    asked: list[float] = []
+    requested: list[float] = []
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
         disable_nagle_algorithm = True
 
         def do_GET(self) -> None:
-            asked.append(time.monotonic())
+            requested.append(time.monotonic())
             self.send_response(status)
             for name, value in respond.items():
                 self.send_header(name, value)
@@ -59,7 +59,7 @@ def counting(
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         try:
-            yield f"http://127.0.0.1:{server.server_address[1]}", asked
+            yield f"http://127.0.0.1:{server.server_address[1]}", requested
         finally:
             server.shutdown()
             thread.join()
@@ -160,11 +160,11 @@ def test_misbehaving_server_gets_its_verdict_with_packets_too(tmp_path, probed, 
 
 @pytest.mark.parametrize("status", [404, 500, 503])
 def test_errors_are_inconclusive(probed, status):
-    with counting({}, status) as (url, asked):
+    with counting({}, status) as (url, requested):
         shown = timed(probed, url)
         assert shown.code == INCONCLUSIVE
         assert f"is answered with {status}" in shown.notes
-        assert len(asked) == 1
+        assert len(requested) == 1
 
 
 def test_server_that_begins_to_refuse_is_inconclusive(tmp_path, probed):
@@ -199,12 +199,12 @@ def connected() -> list[tuple[str, int]]:
 
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 def test_redirect_to_another_host_is_not_followed(probed, connected, code):
-    with counting({}) as (other, asked_of_other), counting({"Location": other}, code) as (url, asked):
+    with counting({}) as (other, asked_of_other), counting({"Location": other}, code) as (url, requested):
         connected.clear()
         shown = timed(probed, url)
         assert shown.code == UNUSABLE
         assert f"it leads to another server, {other}" in shown.error
-        assert len(asked) == 1
+        assert len(requested) == 1
         assert asked_of_other == []
         assert set(connected) == {("127.0.0.1", int(url.rpartition(":")[2]))}
 
@@ -242,20 +242,20 @@ def test_any_text_is_a_target_or_rejected(text):
 
 
 def test_no_more_requests_are_sent_than_allowed(probed):
-    with counting({"Accept-Ranges": "none"}) as (url, asked):
+    with counting({"Accept-Ranges": "none"}) as (url, requested):
         shown = timed(probed, url, "--max-requests", 17)
-        assert len(asked) <= 17
+        assert len(requested) <= 17
     assert shown.code == INCONCLUSIVE
     assert "all was asked" in shown.inconclusive
 
 
 def test_requests_keep_the_rate(probed):
     rate, count = 30, 15
-    with counting({}) as (url, asked):
+    with counting({}) as (url, requested):
         timed(probed, url, "--rate", rate, "--max-requests", count)
-        assert len(asked) == count
+        assert len(requested) == count
         # The first request is sent at once.
-        assert all(when - asked[0] >= number / rate - 0.05 for number, when in enumerate(asked))
+        assert all(when - requested[0] >= number / rate - 0.05 for number, when in enumerate(requested))
 
 
 def test_probe_ends_by_itself(tmp_path, probed):

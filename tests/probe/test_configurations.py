@@ -105,7 +105,7 @@ def test_without_packets_the_report_states_its_limits(tmp_path, probed):
     configuration = named("in one write, with Nagle")
     with configuration.start(tmp_path, **configuration.options) as url:
         shown = probed(url + LARGE, "--no-capture")
-    assert "not judged, for want of packets: " in shown.notes
+    assert "not judged without packets: " in shown.notes
     assert "nagle-hold" in shown.notes
     assert "short-initial-segment" not in shown.notes
 

@@ -182,7 +182,7 @@ def test_a_page_that_never_comes_ends_the_simulation_all_the_same(change):
 
 
 def test_a_document_that_json_cannot_say_is_an_error():
-    with pytest.raises(ScenarioError, match="no JSON document"):
+    with pytest.raises(ScenarioError, match="not a JSON document"):
         simulate(VALID[0] | {"seed": object()})
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from reference_sim.settings import BHALEKAR, EGGERT, KRUSE, THESIS
 from reference_sim.simulation import simulate
 from reference_sim.strategies import named_strategy
-from reference_sim.workloads import as_published
+from reference_sim.workloads import published_scenario
 from tcptrace_http import analyze
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def _ignored(connection: int) -> None:
 def shown(name: str, setting: Setting | None = None) -> Shown:
     """Run the strategy by name alone, or in another paper's setting."""
     strategy = named_strategy(name)
-    simulation = simulate(as_published(strategy if setting is None else replace(strategy, setting=setting)))
+    simulation = simulate(published_scenario(strategy if setting is None else replace(strategy, setting=setting)))
     with tempfile.NamedTemporaryFile(suffix=".pcapng") as file:
         file.write(simulation.pcapng(simulation.taps[0]))
         file.flush()
@@ -190,7 +190,7 @@ def _faster(other: str, setting: Setting, *, least: float = _MORE, most: float =
 
 def _saved_round_trips(other: str, setting: Setting, round_trip_s: float, low: float, high: float) -> Figure:
     return Figure(
-        f"round trips less than {other}",
+        f"round trips saved against {other}",
         lambda of: (shown(other, setting).seconds[0] - of.seconds[0]) / round_trip_s,
         low,
         high,
@@ -215,10 +215,10 @@ def _burst(low: float, high: float = inf) -> Figure:
 
 
 _ONE_CONNECTION: Final = _exactly("connections", _connections, 1)
-_OVER_A_PAUSE: Final = "Heidemann 2.4: after a pause longer than the timeout the window is"
+_OVER_A_PAUSE: Final = "Heidemann 2.4: after a pause longer than the RTO the window is"
 _ETCP: Final = "Eggert 4.3, 4.4: with a queue of 10 packets the whole page is faster than Reno's"
 _ETCP_AGAIN: Final = (
-    "Eggert 5: a repeated access is 10 to 28 % faster overall by a clock of 0.1 s (claim E5); by an exact one more"
+    "Eggert 5: a repeated access is 10 to 28 % faster with a clock of 0.1 s (claim E5); more with an exact one"
 )
 _ETCP_FIGURES: Final = (
     _faster("http10-parallel-all", EGGERT),
@@ -232,11 +232,11 @@ def _etcp() -> list[Row]:
         ("fair", "every connection has a share"),
         ("content-dependent", "HTML before Java before images"),
         ("ticket-decay", "short objects first"),
-        ("html-pre", "HTML goes before all others, and is there first of all schedulers"),
+        ("html-pre", "HTML precedes all others, and is complete earliest of all schedulers"),
     ):
         name = f"http10-etcp-{scheduler}"
         first = Figure(
-            "HTML time of the other schedulers over its own, least",
+            "minimum HTML time of the other schedulers over its own",
             lambda of: min(
                 shown(f"http10-etcp-{other}").html_seconds(0) / of.html_seconds(0)
                 for other in ("fair", "content-dependent", "ticket-decay")
@@ -254,28 +254,28 @@ def _etcp() -> list[Row]:
 ROWS: Final = (
     Row(
         "http10-serial",
-        "Heidemann, Table 1: 43 ms for three documents, a connection each",
+        "Heidemann, Table 1: 43 ms for three documents, one connection per document",
         (_about("ms", _page_ms, 43), _exactly("connections", _connections, 3)),
     ),
     Row(
         "http10-parallel",
-        "Gürkan 4.4.1: about 50 % faster than serial where there is room; a connection an object",
+        "Gürkan 4.4.1: about 50 % faster than serial on an idle link; one connection per object",
         (_faster("http10-serial", THESIS, least=1.3), _exactly("connections", _connections, 4)),
     ),
     Row(
         "http10-parallel-4",
-        "Eggert 4: at most four connections at once, one an object",
+        "Eggert 4: at most four simultaneous connections, one per object",
         (
             _exactly("connections", _connections, 14),
-            _exactly("connections open at once", lambda of: of.at_once, 4),
+            _exactly("simultaneous open connections", lambda of: of.at_once, 4),
             _finds("connection-per-request"),
         ),
     ),
     Row(
         "http10-parallel-all",
-        "Eggert 4.3: without a bound on connections the bundle overruns a queue of 10 packets",
+        "Eggert 4.3: without a limit on connections the bundle overruns a queue of 10 packets",
         (
-            Figure("connections open at once", lambda of: of.at_once, 5),
+            Figure("simultaneous open connections", lambda of: of.at_once, 5),
             _finds("retransmission-timeout"),
             _finds("parallel-connection-burst"),
         ),
@@ -309,7 +309,7 @@ ROWS: Final = (
         "Kruse 5.3.2: a GET in two packets delays the other connections by one round trip",
         (
             Figure(
-                "round trips more than in one packet",
+                "additional round trips against one packet",
                 lambda of: (of.seconds[0] - shown("http10-keep-alive-x4").seconds[0]) / _SATELLITE_S,
                 0.9,
                 1.4,
@@ -318,7 +318,7 @@ ROWS: Final = (
     ),
     Row(
         "ftp",
-        "Bhalekar 1.1: two round trips before each next file; a data connection each",
+        "Bhalekar 1.1: two round trips before each next file; one data connection per file",
         (
             _exactly("connections", _connections, 52),
             _about("round trips of a small file", lambda of: of.seconds[1] / _HYBRID_S, 2.0),
@@ -329,24 +329,24 @@ ROWS: Final = (
         "Kruse Figure 3: a lull of one round trip between objects",
         (
             _ONE_CONNECTION,
-            Figure("least round trips between requests", lambda of: min(of.request_gaps) / _SATELLITE_S, 1.0),
+            Figure("minimum round trips between requests", lambda of: min(of.request_gaps) / _SATELLITE_S, 1.0),
         ),
     ),
     Row(
         "http11-pipelined",
-        "Kruse Figure 4: requests without waiting for responses, no lull; best of all (Figure 8)",
+        "Kruse Figure 4: requests do not wait for responses, no lull; the fastest (Figure 8)",
         (
             _ONE_CONNECTION,
-            Figure("least seconds between requests", lambda of: min(of.request_gaps), 0.0, 0.05),
+            Figure("minimum seconds between requests", lambda of: min(of.request_gaps), 0.0, 0.05),
             _faster("http10-keep-alive-x4", KRUSE),
         ),
     ),
     Row(
         "thesis-pipelined",
-        "Gürkan Table 4.5: one connection, requests one round trip (0.12 s) apart and more",
+        "Gürkan Table 4.5: one connection, requests at least one round trip (0.12 s) apart",
         (
             _ONE_CONNECTION,
-            Figure("least seconds between requests", lambda of: min(of.request_gaps), 0.10, 0.17),
+            Figure("minimum seconds between requests", lambda of: min(of.request_gaps), 0.10, 0.17),
             _faster("http10-serial", THESIS),
         ),
     ),
@@ -357,54 +357,54 @@ ROWS: Final = (
     ),
     Row(
         "getall",
-        "Bhalekar 2.4.1: one request for all, in place of a round trip an object",
+        "Bhalekar 2.4.1: one request for all objects instead of one round trip per object",
         (_exactly("transactions", _transactions, 1), _faster("http11", BHALEKAR, least=2)),
     ),
     Row(
         "getlist",
-        "Bhalekar 2.4.1: a request for the list, and one for what is wanted",
+        "Bhalekar 2.4.1: one request for the list, and one for the wanted objects",
         (_exactly("transactions", _transactions, 2), _faster("http11", BHALEKAR, least=2)),
     ),
     Row(
         "exactconn",
-        "Bhalekar 4.4: a larger first window on one connection helps little; before HTTP/1.0",
+        "Bhalekar 4.4: a larger initial window on one connection gains little; faster than HTTP/1.0",
         (_ONE_CONNECTION, _faster("http11", BHALEKAR, most=1.1), _faster("http10-serial", BHALEKAR)),
     ),
     Row(
         "maxconn",
-        "Bhalekar 4.4: a connection for each object; lowest of all",
+        "Bhalekar 4.4: one connection per object; lowest time of all",
         (_exactly("connections", _connections, 51), _faster("http11-pipelined", BHALEKAR)),
     ),
     Row(
         "http11-pipelined-4k",
-        "Kruse 5.3.1: a larger first window saves 1 to 1.5 round trips (and the delayed ACK of its first segment)",
+        "Kruse 5.3.1: a larger initial window saves 1 to 1.5 round trips (and the first delayed ACK)",
         (_ONE_CONNECTION, _saved_round_trips("http11-pipelined", KRUSE, _SATELLITE_S, 1.0, 1.9)),
     ),
     Row(
         "http10-keep-alive-4k",
-        "Kruse 5.3.1: a larger first window saves 1 to 1.5 round trips",
+        "Kruse 5.3.1: a larger initial window saves 1 to 1.5 round trips",
         (_ONE_CONNECTION, _saved_round_trips("http10-keep-alive", KRUSE, _SATELLITE_S, 1.0, 1.5)),
     ),
     Row(
         "http2",
-        "RFC 9113: all objects on one connection, streams at once",
+        "RFC 9113: all objects on one connection, as simultaneous streams",
         (
             _ONE_CONNECTION,
             _exactly("transactions", _transactions, 14),
-            Figure("least seconds between requests", lambda of: min(of.request_gaps), 0.0, 0.05),
+            Figure("minimum seconds between requests", lambda of: min(of.request_gaps), 0.0, 0.05),
         ),
     ),
     Row(
         "http2-tls",
-        "RFC 9113: the same under TLS 1.3, which takes one round trip (90 ms) more",
+        "RFC 9113: the same under TLS 1.3, which takes one more round trip (90 ms)",
         (
             _ONE_CONNECTION,
-            Figure("ms more than in clear", lambda of: _page_ms(of) - _page_ms(shown("http2")), 90, 250),
+            Figure("additional ms over cleartext", lambda of: _page_ms(of) - _page_ms(shown("http2")), 90, 250),
         ),
     ),
     Row(
         "p-http-apache-1.1b4",
-        "Heidemann Table 1: 605 ms; the head alone waits for a delayed ACK, and so does the short end",
+        "Heidemann Table 1: 605 ms; the separate head and the short end each wait for a delayed ACK",
         (_about("ms", _page_ms, 605), _finds("short-initial-segment"), _finds("odd-short-final-segment")),
     ),
     Row(
@@ -414,7 +414,7 @@ ROWS: Final = (
     ),
     Row(
         "p-http-nagle-fix",
-        "Heidemann 2.3: Nagle's algorithm off, no end of a document waits; the head goes alone",
+        "Heidemann 2.3: Nagle's algorithm off, no end of a document waits; the head is a segment of its own",
         (_finds("short-initial-segment"), _finds_no("odd-short-final-segment")),
     ),
     Row(
@@ -430,22 +430,22 @@ ROWS: Final = (
     ),
     Row(
         "p-http-restart-decay",
-        f"{_OVER_A_PAUSE} halved for each timeout: between the two",
+        f"{_OVER_A_PAUSE} halved per RTO: between the two",
         (_burst(2, 7), _finds("slow-start-restart")),
     ),
     Row(
         "p-http-restart-pace",
-        f"{_OVER_A_PAUSE} kept, and sent over a round trip",
+        f"{_OVER_A_PAUSE} kept, and paced over a round trip",
         (
             _burst(8),
-            Figure("ms between packets, least", lambda of: 1000 * min(_gaps(of.flight(1, 0.09))), 1.0),
+            Figure("minimum ms between packets", lambda of: 1000 * min(_gaps(of.flight(1, 0.09))), 1.0),
             _finds_no("slow-start-restart"),
         ),
     ),
     *_etcp(),
     Row(
         "http10-ttcp",
-        "Bhalekar 3.1.1: the handshake is skipped: a round trip less for each of 50 later connections",
+        "Bhalekar 3.1.1: no handshake: one round trip saved for each of 50 later connections",
         (
             Figure("requests on SYNs", lambda of: of.requests_on_syn, 100),
             _saved_round_trips("http10-serial", BHALEKAR, _HYBRID_S, 50, inf),
@@ -453,30 +453,30 @@ ROWS: Final = (
     ),
     Row(
         "http10-s-tcb-temporal",
-        "Bhalekar 3.1.1: serial connections start from what the one before learnt: less slow start",
+        "Bhalekar 3.1.1: serial connections start with the state of the previous one: less slow start",
         (_faster("http10-serial", BHALEKAR), _time_again(0.0, 1.0)),
     ),
     Row(
         "http10-s-tcb-ensemble",
-        "Bhalekar 3.1.1: concurrent connections too share what they learnt",
+        "Bhalekar 3.1.1: concurrent connections also share their state",
         (_faster("http10-s-tcb-temporal", BHALEKAR), _time_again(0.0, 0.9)),
     ),
     Row(
         "conditional-get",
-        "Bhalekar 2.4: nothing changed, up to 90 % of the bytes are saved",
+        "Bhalekar 2.4: with unchanged objects, up to 90 % of the bytes are saved",
         (_bytes_again(0.0, 0.2), _time_again(0.0, 0.9)),
     ),
     Row(
         "delta-encoding",
-        "Bhalekar 3.5: differences are much smaller than the page",
+        "Bhalekar 3.5: deltas are much smaller than the page",
         (_bytes_again(0.0, 0.3), _time_again(0.0, 0.9)),
     ),
     Row(
         "fast-delta",
-        "Bhalekar 7.2.1: differences of text only: more bytes than of all, fewer than the page",
+        "Bhalekar 7.2.1: deltas of text only: more bytes than all deltas, fewer than the page",
         (
             Figure(
-                "bytes over those of all differences",
+                "bytes over those of all deltas",
                 lambda of: of.response_bytes(1) / shown("delta-encoding").response_bytes(1),
                 _MORE,
             ),
@@ -485,7 +485,7 @@ ROWS: Final = (
     ),
     Row(
         "precreated-delta",
-        "Bhalekar 7.2.2: differences made beforehand spare the time of making them",
+        "Bhalekar 7.2.2: deltas made beforehand save the time of their creation",
         (
             Figure(
                 "time of delta-encoding over its own",
@@ -507,7 +507,7 @@ ROWS: Final = (
     ),
     Row(
         "compression",
-        "Bhalekar 3.3: text goes compressed, images do not: up to 27 % of the traffic is saved",
+        "Bhalekar 3.3: text is compressed, images are not: up to 27 % of the traffic is saved",
         (
             Figure(
                 "bytes saved",
@@ -532,7 +532,7 @@ ROWS: Final = (
     ),
     Row(
         "prefetch",
-        "Bhalekar 7.2.2: the next page came in the reader's pause: almost nothing is left of its latency",
+        "Bhalekar 7.2.2: the next page arrived in the reader's pause: its latency is almost zero",
         (_time_again(0.0, 0.1), _about("round trips of the next page", lambda of: of.seconds[1] / _HYBRID_S, 1.0)),
     ),
     Row(
@@ -548,7 +548,7 @@ ROWS: Final = (
     ),
     Row(
         "cumulative-cache",
-        "Bhalekar 5.5: a little over 12 ms from the cache on the LAN, whatever the satellite takes",
+        "Bhalekar 5.5: a little over 12 ms from the cache on the LAN, at any satellite delay",
         (_about("ms", _page_ms, 12, 0.25),),
     ),
 )

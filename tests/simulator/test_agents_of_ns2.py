@@ -55,8 +55,8 @@ def test_no_client_with_new_agents_for_each_document_gets_stuck() -> None:
 def test_a_stuck_client_has_its_response_and_its_connection_never_closes(reused: Truth) -> None:
     last = stuck(reused)
     assert last["closed"].is_null().all()
-    asked = reused.transactions.join(last.select("connection"), on="connection")
-    assert asked["response_last_received"].is_not_null().all()
+    requested = reused.transactions.join(last.select("connection"), on="connection")
+    assert requested["response_last_received"].is_not_null().all()
 
 
 def test_a_stuck_client_got_the_fin_before_the_data(reused: Truth) -> None:

@@ -54,7 +54,7 @@ def test_a_har_is_its_answered_get_requests(tmp_path):
         ("{", "not a HAR file"),
         ('{"log": {}}', "not a HAR file"),
         ('{"log": {"entries": []}}', "no entry is a GET request"),
-        ('{"log": {"entries": [{}]}}', "an entry is not as HAR 1.2 has it"),
+        ('{"log": {"entries": [{}]}}', "an entry violates HAR 1.2"),
     ],
 )
 def test_an_invalid_har_is_named(tmp_path, text, message):

@@ -79,12 +79,12 @@ def test_every_knob_that_a_stack_turns_has_a_source(preset):
     [
         ({"browsers": (browser(node="clint"),)}, "browsers[0].node: no node 'clint'; did you mean 'client'?"),
         ({"browsers": (browser(origin="sever"),)}, "browsers[0].origin: no server or proxy 'sever'"),
-        ({"browsers": (browser(visits=()),)}, "browsers[0].visits: visits no page"),
-        ({"browsers": ()}, "browsers: nothing happens"),
-        ({"browsers": (browser(forever=True),)}, "duration: a client goes on forever"),
+        ({"browsers": (browser(visits=()),)}, "browsers[0].visits: has no visit"),
+        ({"browsers": ()}, "browsers: the scenario has no traffic"),
+        ({"browsers": (browser(forever=True),)}, "duration: a client never ends"),
         ({"browsers": (browser(parse=-1),)}, "browsers[0]: -1: a duration is"),
         ({"taps": (NodeTap(name="nowhere"),)}, "taps[0]: no node 'nowhere'"),
-        ({"seed": -1}, "seed: -1 is not a number of 64 bits"),
+        ({"seed": -1}, "seed: -1 is not an unsigned 64-bit integer"),
     ],
 )
 def test_invalid_values_are_named_by_their_field(changes, message):
@@ -99,7 +99,7 @@ def test_a_link_to_nowhere_is_named():
 
 
 def test_a_plan_that_waits_for_a_later_fetch_is_refused():
-    with pytest.raises(ScenarioError, match=r"^fetches\[0\]\.after: fetch 1 is not before it"):
+    with pytest.raises(ScenarioError, match=r"^fetches\[0\]\.after: fetch 1 is not earlier"):
         Plan(fetches=(Fetch(objects=(0,), after=Complete(fetch=1)), Fetch(objects=(1,))))
 
 

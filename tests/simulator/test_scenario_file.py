@@ -143,11 +143,11 @@ def test_a_short_file_equals_the_command_lines_scenario():
             "objects = [7]",
             "browsers[1].visits[1].plan.fetches[2].objects: page 'home' has",
         ),
-        ('duration = "60 s"', "", "duration: a client goes on forever"),
+        ('duration = "60 s"', "", "duration: a client never ends"),
         ("seed = 7", "seed = 'x'", "seed: 'x' is not a whole number"),
         ("seed = 7", "sed = 7", "sed: unknown; did you mean 'seed'?"),
         ('taps = ["c1"', 'taps = ["cx"', "taps[0]: no link 'cx'"),
-        ("fetch = 0, bytes", "fetch = 2, bytes", "plans.two.fetches[2].after: fetch 2 is not before it"),
+        ("fetch = 0, bytes", "fetch = 2, bytes", "plans.two.fetches[2].after: fetch 2 is not earlier"),
         ('"off"', '"offf"', "stacks.mine.nagle: no choice 'offf'; did you mean 'off'?"),
         ('"linux-6"', '"linx-6"', "stacks.mine.based_on: no stack 'linx-6'; did you mean 'linux-6'?"),
         (

@@ -6,7 +6,7 @@ from reference_sim.contradictions import contradictions
 from reference_sim.scenario import Scenario
 from reference_sim.strategies import STRATEGIES, named_strategy
 from reference_sim.strategy import Strategy
-from reference_sim.workloads import as_published
+from reference_sim.workloads import published_scenario
 from tcptrace_http.errors import ScenarioError
 from tests.simulator.shown_by_strategies import ROWS, shown
 
@@ -23,7 +23,7 @@ def test_a_strategy_shows_its_papers_effect(row):
 
 @pytest.mark.parametrize("name", STRATEGIES)
 def test_a_strategy_as_published_contradicts_no_paper(name):
-    assert list(contradictions(named_strategy(name), as_published(name))) == []
+    assert list(contradictions(named_strategy(name), published_scenario(name))) == []
 
 
 @pytest.mark.parametrize(
@@ -41,16 +41,16 @@ def test_a_strategy_as_published_contradicts_no_paper(name):
     ],
 )
 def test_a_choice_that_hides_the_papers_effect_causes_a_warning(name, choices, warning):
-    said = "\n".join(contradictions(named_strategy(name), as_published(name, **choices)))
+    said = "\n".join(contradictions(named_strategy(name), published_scenario(name, **choices)))
     assert warning in said
 
 
 def test_named_arguments_replace_only_their_choice():
-    by_name = as_published("p-http-apache-1.1b4")
-    elsewhere = as_published("p-http-apache-1.1b4", network="wan")
+    by_name = published_scenario("p-http-apache-1.1b4")
+    elsewhere = published_scenario("p-http-apache-1.1b4", network="wan")
     assert elsewhere.network.name == "wan"
     assert (elsewhere.browsers, elsewhere.servers) == (by_name.browsers, by_name.servers)
-    other_ends = as_published("p-http-apache-1.1b4", client_stack="bsd-4.4")
+    other_ends = published_scenario("p-http-apache-1.1b4", client_stack="bsd-4.4")
     assert {other_ends.browsers[0].stack.name, other_ends.servers[0].stack.name} == {"bsd-4.4"}
     assert other_ends.servers[0].min_head_bytes == by_name.servers[0].min_head_bytes
 
@@ -58,7 +58,7 @@ def test_named_arguments_replace_only_their_choice():
 def test_a_strategy_of_ones_own_needs_a_page_and_a_network():
     own = Strategy(name="own", about="")
     with pytest.raises(ScenarioError, match="page"):
-        as_published(own, network="lan")
+        published_scenario(own, network="lan")
     with pytest.raises(ScenarioError, match="network"):
-        as_published(own, page="heidemann")
-    assert isinstance(as_published(own, page="heidemann", network="lan"), Scenario)
+        published_scenario(own, page="heidemann")
+    assert isinstance(published_scenario(own, page="heidemann", network="lan"), Scenario)

@@ -222,7 +222,7 @@ def test_a_document_that_cannot_be_is_an_error_that_names_the_field(change, mess
 
 
 def test_a_place_without_a_tap_is_an_error_that_lists_the_taps(simulation):
-    with pytest.raises(ScenarioError, match="no tap at 'router': there is 'c1', 's1'; add one"):
+    with pytest.raises(ScenarioError, match="no tap at 'router' \\(there are: 'c1', 's1'\\); add one"):
         simulation.capture(at="router")
 
 

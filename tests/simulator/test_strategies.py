@@ -214,7 +214,7 @@ def test_the_docstrings_example_runs(own_names):
 
 
 def test_a_name_is_taken_once(own_names):
-    with pytest.raises(ScenarioError, match="another strategy 'http11'"):
+    with pytest.raises(ScenarioError, match="strategy 'http11' exists already"):
         register(Strategy(name="http11", about="Something else"))
 
 

@@ -119,14 +119,14 @@ def _is_refused(scene: Scene, exchange: Exchange) -> bool:
     if request is None or response is None or not response.is_complete:
         return False
     wanted = request.fields.get("connection", "").lower()
-    asked = wanted != "close" if request.start_line.endswith("HTTP/1.1") else wanted == "keep-alive"
+    requested = wanted != "close" if request.start_line.endswith("HTTP/1.1") else wanted == "keep-alive"
     if response.fields.get("connection", "").lower() == "close":
-        return asked
+        return requested
     flow = scene.flow_of(exchange)
     end = next((p for p in flow.packets if p.has(FIN) or p.has(RST)), None)
     if end is None or end.from_client or exchange != scene.of_flow(flow)[-1]:
         return False
-    return asked and (end.time_ns - response.last.time_ns) / 1e6 <= _RACE_MIN_MS
+    return requested and (end.time_ns - response.last.time_ns) / 1e6 <= _RACE_MIN_MS
 
 
 def _repeated_slow_start(scene: Scene) -> Truth:

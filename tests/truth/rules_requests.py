@@ -84,17 +84,17 @@ def _lull(scene: Scene) -> Truth:
 
 def _longest_chain(scene: Scene, exchanges: list[Exchange]) -> int:
     """Return the maximum number of consecutive GETs for different targets, each sent and answered at once."""
-    longest, asked = 0, set[str]()
+    longest, requested = 0, set[str]()
     for index, exchange in enumerate(exchanges):
         request = exchange.request
         if request is None or request.method != "GET" or not _is_answered_at_once(scene, exchange):
-            asked = set()
+            requested = set()
             continue
         goes_on = index > 0 and not is_pipelined(exchanges, index) and not _is_redirected(exchanges[index - 1])
-        if not goes_on or request.target in asked or not _sent_at_once(scene, exchanges[index - 1], exchange):
-            asked = set()
-        asked.add(request.target)
-        longest = max(longest, len(asked))
+        if not goes_on or request.target in requested or not _sent_at_once(scene, exchanges[index - 1], exchange):
+            requested = set()
+        requested.add(request.target)
+        longest = max(longest, len(requested))
     return longest
 
 

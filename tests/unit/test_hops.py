@@ -63,9 +63,9 @@ def analysed(*connections: Connection) -> tcptrace_http.Analysis:
 def exchange(front: Leg, upstream: Leg, at: int, *, think: int, gap: int, body: bytes = b"x" * 1200) -> None:
     """Send a response of two writes ``gap`` apart, which the proxy forwards on arrival."""
     front.ask(at, request())
-    asked = at + 200 * MICROSECOND
-    upstream.ask(asked, request())
-    come = asked + think
+    requested = at + 200 * MICROSECOND
+    upstream.ask(requested, request())
+    come = requested + think
     upstream.answer(come, head(body))
     front.answer(come + 80 * MICROSECOND, head(body))
     upstream.acknowledge(come + gap - 100 * MICROSECOND)
@@ -179,15 +179,15 @@ def test_another_target_is_no_hop(target):
     assert analysed(front, other).hops.is_empty()
 
 
-@pytest.mark.parametrize(("body", "is_told"), [(b"same", True), (b"else", False)])
-def test_a_prefix_may_be_replaced_if_the_bodies_are_the_same(body, is_told):
+@pytest.mark.parametrize(("body", "is_evidence"), [(b"same", True), (b"else", False)])
+def test_a_prefix_may_be_replaced_if_the_bodies_are_the_same(body, is_evidence):
     front, upstream = legs()
     front.ask(START + MILLISECOND, request("/app/v1/page?q=1"))
     upstream.ask(START + 2 * MILLISECOND, request("/v1/page?q=1", "origin"))
     upstream.answer(START + 3 * MILLISECOND, head(body), body)
     front.answer(START + 4 * MILLISECOND, head(b"same"), b"same")
     hops = analysed(front, upstream).hops
-    assert hops["evidence"].to_list() == ["nesting target-end address body-size body-digest"] * is_told
+    assert hops["evidence"].to_list() == ["nesting target-end address body-size body-digest"] * is_evidence
 
 
 def test_a_target_in_absolute_form_is_the_same_target():

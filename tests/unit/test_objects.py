@@ -227,8 +227,8 @@ def test_requests_of_curl_to_nginx_are_distinguished(sample_traces):
         ("/noval/rand.bin", False),
     ]
     # The third request carried the ETag, and got a 304.
-    asked = analysis.transactions.filter(target="/rand.bin").select("status", "is_conditional").rows()
-    assert asked == [(200, False), (200, False), (304, True)]
+    requested = analysis.transactions.filter(target="/rand.bin").select("status", "is_conditional").rows()
+    assert requested == [(200, False), (200, False), (304, True)]
     (changed,) = analysis.bodies.filter(~pl.col("is_unchanged")).iter_rows(named=True)
     assert (changed["target"], changed["content_encoding"]) == ("/page.html", "gzip")
     assert changed["delta_bytes"] < 60 < changed["body_bytes"]

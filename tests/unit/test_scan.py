@@ -140,16 +140,16 @@ BY_PACKET = ("packets", "segments")
 
 @pytest.mark.parametrize("table", BY_PACKET)
 def test_only_the_columns_that_are_used_are_made(chunks, table, monkeypatch):
-    asked = []
+    requested = []
     make = capture.blocks
 
     def noted(path, of, columns, **rest):
-        asked.append(columns)
+        requested.append(columns)
         return make(path, of, columns, **rest)
 
     monkeypatch.setattr(lazy_scan, "blocks", noted)
     tcptrace_http.scan(chunks, table).filter(BYTES > 0).select("time").collect()
-    assert asked == [["time", "payload_bytes"]]
+    assert requested == [["time", "payload_bytes"]]
     assert tcptrace_http.scan(chunks, table).select(pl.len()).collect().item() == 250
 
 

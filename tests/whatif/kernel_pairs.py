@@ -119,8 +119,8 @@ class Result:
 def workload(folder: Path, name: str) -> tuple[Any, ...]:
     """Return the workload and path in the sidecar."""
     told = json.loads((folder / f"{name}.json").read_text())
-    asked = sorted((each["rep"], each["path"], each["body"]) for each in told["workload"]["requests"])
-    return asked, told["link"]
+    requested = sorted((each["rep"], each["path"], each["body"]) for each in told["workload"]["requests"])
+    return requested, told["link"]
 
 
 def results(folder: Path, pairs: Iterable[tuple[str, str, str]] = PAIRS) -> Iterator[Result]:

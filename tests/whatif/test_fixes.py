@@ -23,7 +23,7 @@ def test_fix_has_a_description_and_names_existing_detectors(fix):
     assert fix.about
     assert fix.source
     assert fix.unneeded
-    assert set(fix.mends) <= DETECTORS.keys()
+    assert set(fix.fixed_findings) <= DETECTORS.keys()
 
 
 @pytest.mark.parametrize("name", RETRIEVALS)
@@ -114,7 +114,7 @@ def test_names_with_a_plus_are_both():
     apache = RETRIEVALS["apache"]
     assert both.apply(apache) == FIXES["one-write"].apply(FIXES["no-nagle"].apply(apache))
     assert both.side is Side.SERVER
-    assert set(both.mends) == {*FIXES["no-nagle"].mends, *FIXES["one-write"].mends}
+    assert set(both.fixed_findings) == {*FIXES["no-nagle"].fixed_findings, *FIXES["one-write"].fixed_findings}
 
 
 @pytest.mark.parametrize("name", ["no-nagel", "no-nagle+initial-windw-10", ""])

@@ -36,7 +36,7 @@ def page(tmp_path_factory):
 
 
 def test_model_retells_the_capture(apache):
-    assert apache.retells
+    assert apache.is_reproduced
     assert apache.off < 0.001
     assert apache.measured_ns == pytest.approx(605 * MS, rel=0.01)
 
@@ -71,7 +71,7 @@ def test_headline_shows_the_fix_the_times_and_the_findings(apache):
 
 def test_open_choices_of_the_capture_are_in_the_range(apache, sample_traces):
     """Check 4.4BSD hosts: they send the same packets here, and would stall again with one write (sosend)."""
-    assert set(apache.left_open["server.stack"]) == {"sunos-4.1.3", "bsd-4.4"}
+    assert set(apache.undetermined["server.stack"]) == {"sunos-4.1.3", "bsd-4.4"}
     assert "leaves server.stack open: sunos-4.1.3 or bsd-4.4" in " ".join(apache.text().split())
     every = tcptrace_http.whatif(sample_traces / "bsd_phttp_orig.pcap", fixes=["one-write"], draws=8)
     saved = every.row("one-write").saved
@@ -116,7 +116,7 @@ def test_same_capture_gives_the_same_rows_for_any_thread_count(page):
 
 def test_own_strategy_saves_nothing(page):
     prediction = tcptrace_http.whatif(page, strategies=["http10-parallel-4"], draws=2)
-    assert prediction.retells
+    assert prediction.is_reproduced
     assert prediction.row("http10-parallel-4").saved_ns == 0
 
 
@@ -172,7 +172,7 @@ def test_session_is_all_that_its_client_retrieved(sample_traces):
     assert (one.retrievals, one.captured_retrievals) == (1, 20)
     assert "The capture has 20 retrievals: --session predicts all of its client." in retelling(one)
     session = tcptrace_http.whatif(path, fixes=["no-nagle"], draws=0, session=True)
-    assert session.retells
+    assert session.is_reproduced
     assert session.retrievals == 20
     row = session.row("no-nagle")
     # The same server without Nagle took 47.1 ms in place of 847.5 ms.
@@ -245,5 +245,5 @@ def test_predictions_equal_the_times_of_real_hosts(captures, before, fix, after)
     folder = captures / "kernel"
     prediction = tcptrace_http.whatif(folder / f"{before}.pcap", fixes=[fix], draws=0)
     took = tcptrace_http.whatif(folder / f"{after}.pcap", fixes=[], draws=0).measured_ns
-    assert prediction.retells
+    assert prediction.is_reproduced
     assert prediction.row(fix).elapsed_ns == pytest.approx(took, abs=0.03 * prediction.measured_ns)

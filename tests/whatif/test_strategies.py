@@ -26,7 +26,7 @@ def test_own_strategy_changes_nothing(name):
 @pytest.mark.parametrize("strategy", STRATEGIES.values(), ids=lambda strategy: strategy.name)
 def test_every_row_ends_or_says_why_it_cannot_be(strategy):
     if strategy.name in {"prefetch", "optimized-browser"}:
-        with pytest.raises(ScenarioError, match=r"unknown to the capture|needs a network with a hub"):
+        with pytest.raises(ScenarioError, match=r"not in the capture|needs a network with a hub"):
             under(RETRIEVALS["apache"], strategy)
     else:
         assert elapsed_of(under(RETRIEVALS["apache"], strategy)) > 0

@@ -26,7 +26,7 @@ __all__ = ["COMPARED_STRATEGIES", "figures"]
 
 #: By page time, shortest first: "lowest when using the MaxConn scenario followed by the HTTP/1.1 protocol. It
 #: is considerably high for FTP, HTTP/1.0 and ExactConn" (4.4). ExactConn is "much lower" than HTTP/1.0, and
-#: HTTP/1.0 needs a round trip less than FTP (2.1.1).
+#: HTTP/1.0 needs one round trip fewer than FTP (2.1.1).
 _ORDER: Final = {
     "maxconn": "MaxConn",
     "http11-pipelined": "HTTP/1.1",
@@ -50,7 +50,7 @@ _AS_LOW: Final = (0.0, 1.0)
 _MORE: Final = (1.0, inf)
 #: Required share of the statements in words.
 _SHARE: Final = 0.9
-_SHARE_REASON: Final = "the figures print no numbers: one statement in ten may be read otherwise"
+_SHARE_REASON: Final = "the figures print no numbers: one statement in ten is open to interpretation"
 #: Length of the figures' time axis in seconds.
 _AXIS_S: Final = 120
 
@@ -175,7 +175,7 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
     for strategy, count in (("maxconn", 51), ("http11-pipelined", 1), ("exactconn", 1), ("http10-serial", 1)):
         # At its threshold of 51 ("50 embedded objects" in the text): one connection more or less.
         yield Comparison(
-            what=f"Figure 4.1: connections at once, {_ORDER[strategy]}",
+            what=f"Figure 4.1: simultaneous connections, {_ORDER[strategy]}",
             unit="connections",
             published=float(count),
             ours=results.mean(_label(strategy, "espn", Access.SPLIT), "peak_connections"),
@@ -186,7 +186,7 @@ def _of_figures(results: Results) -> Iterator[Comparison]:
     pipelined = "http11-pipelined"
     received = ratio("received_rate", "maxconn", pipelined)
     yield compared(
-        "Figure 4.2: bytes received a second, MaxConn over HTTP/1.1", _CONSIDERABLY, received, shape=0.3
+        "Figure 4.2: bytes received per second, MaxConn over HTTP/1.1", _CONSIDERABLY, received, shape=0.3
     )
     sent = ratio("sent", "maxconn", pipelined)
     yield compared("Figure 4.3: traffic sent, MaxConn over HTTP/1.1", (1.0, 1.0), sent, shape=_ALIKE_SHAPE)
@@ -210,13 +210,13 @@ def _judge(results: Results) -> Judgement:
 
 
 _REMARKS: Final = (
-    "The figures print no numbers: what the text says of them is compared. MaxConn's connections open together,"
-    " since the number of objects is known beforehand (4.2.2). Of the object response times the text says that"
-    " MaxConn's are as low as HTTP/1.1's and much lower than HTTP/1.0's (ESPN), and that ExactConn's and"
-    " HTTP/1.0's are identical (many small objects): from the request on the first and the last hold, and much"
-    " lower than with HTTP/1.0 is what a browser waits from when it wants the object. That ExactConn's page"
-    " response time is only slightly above HTTP/1.1's contradicts the text's own \"extremely high\" and is not"
-    " compared. HTTP/1.0 opens its next connection while the last one closes."
+    "The figures print no numbers, so that the text's statements are compared. MaxConn's connections open"
+    " together, since the number of objects is known beforehand (4.2.2). For object response times the text"
+    " states: MaxConn's are as low as HTTP/1.1's and much lower than HTTP/1.0's (ESPN); ExactConn's and"
+    " HTTP/1.0's are identical (many small objects). The first and the last statement hold from the request"
+    ' on. "Much lower than HTTP/1.0\'s" holds from the time at which the browser wants the object. The text'
+    " calls ExactConn's page response time only slightly above HTTP/1.1's. This contradicts its own"
+    ' "extremely high" and is not compared. HTTP/1.0 opens its next connection while the last one closes.'
 )
 
 

@@ -100,7 +100,7 @@ def _falls(results: Results, page: str, access: Access) -> Iterator[Comparison]:
     until = [count for count in times if count <= _OBJECTS]
     where = f"{page}, {access}"
     yield Comparison(
-        what=f"page time, one step fewer over more connections, the least: {where}",
+        what=f"minimum ratio of page times, fewer over more connections by one step: {where}",
         unit="ratio",
         published=(1.0, inf),
         ours=Mean(min(times[fewer] / times[more] for fewer, more in pairwise(until))),
@@ -117,7 +117,7 @@ def _falls(results: Results, page: str, access: Access) -> Iterator[Comparison]:
         neutral=1.0,
     )
     yield Comparison(
-        what=f"page time, more than {_OBJECTS} over {_OBJECTS} connections, the furthest from 1: {where}",
+        what=f"page time, more than {_OBJECTS} over {_OBJECTS} connections, furthest from 1: {where}",
         unit="ratio",
         published=1.0,
         ours=Mean(_worst(time / times[_OBJECTS] for count, time in times.items() if count > _OBJECTS)),
@@ -158,12 +158,12 @@ def _judge(results: Results) -> Judgement:
 
 
 _REMARKS: Final = (
-    "The size of the one extremely large object is not printed: 50 kB (OPNET's large), 500 kB and 2 MB are run."
-    " HTTP/1.0, HTTP/1.1 and MaxConn coincide whatever the size. ExactConn begins with four segments, and spares"
-    " flights and a delayed ACK wherever there is slow start: end to end 1.4 of 4.4 s for 50 kB;"
-    " behind a hub that splits the connection the 0.2 s of the delayed ACK on the ground. It coincides with the"
-    " others where no part of the way has slow start: that the paper saw all four coincide fits a model in which"
-    " the host's transport was RWBP (4.2.1), not one with Reno on the ground."
+    "The size of the one extremely large object is not printed: 50 kB (OPNET's large), 500 kB and 2 MB are"
+    " simulated. HTTP/1.0, HTTP/1.1 and MaxConn are equal for every size. ExactConn starts with four segments,"
+    " and saves flights and a delayed ACK wherever there is slow start. For 50 kB it saves 1.4 of 4.4 s end to"
+    " end. Behind a hub that splits the connection, it saves the 0.2 s of the delayed ACK on the ground. It"
+    " equals the others if no part of the path has slow start. The equality of all four in the paper fits a"
+    " model with RWBP as the hosts' transport (4.2.1), not one with Reno on the ground."
 )
 
 

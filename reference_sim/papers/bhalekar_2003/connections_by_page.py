@@ -55,14 +55,13 @@ def _judge_pages(results: Results) -> Judgement:
         chosen = adaptive(page)
         other = _ONE if chosen == _MANY else _MANY
         times = [results.value(_label(name, page), "page_s") for name in (other, chosen)]
-        comparisons.append(
-            _ordered(f"{page}: time of {other} over {chosen}, which is chosen", times[0] / times[1])
-        )
+        comparisons.append(_ordered(f"{page}: time of {other} over the chosen {chosen}", times[0] / times[1]))
     return judged(
         comparisons,
-        remarks="TCP goes from end to end here: through the hub the space segment has no slow start, and a larger"
-        " first window changes nothing (B2). One embedded object or none: one connection with four segments;"
-        " more: a connection for each with one segment, all opened at once.",
+        remarks="TCP runs end to end here. Through the hub the space segment has no slow start, and a larger"
+        " initial window changes nothing (B2). A page with at most one embedded object uses one connection"
+        " with four segments. A page with more uses one connection per object with one segment, all opened at"
+        " once.",
     )
 
 
@@ -105,8 +104,8 @@ def _judge_plans(results: Results) -> Judgement:
     )
     return judged(
         comparisons,
-        remarks="The thesis has no figures of its plans; ours begin with the four connections of existing"
-        " browsers. The space segment is empty but for this page: what other customers lose is not part of it.",
+        remarks="The thesis has no figures of its plans; ours start with the four connections of existing"
+        " browsers. The space segment carries only this page: the cost to other customers is not included.",
     )
 
 

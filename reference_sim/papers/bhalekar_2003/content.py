@@ -38,7 +38,7 @@ _BLOCKS: Final = (512, 1024, 2048)
 #: "Useful": a delta is less than half of its source (section 3.5.2).
 _HALF: Final = 0.5
 _STRATEGIES: Final = ("http11", "http11-pipelined")
-_PLAIN: Final = "heads as they are"
+_PLAIN: Final = "plain headers"
 _SMALL: Final = "heads compressed"
 
 
@@ -85,7 +85,7 @@ def _judge_alike(results: Results) -> Judgement:
         [
             *(
                 Comparison(
-                    what=f"bytes of answers with the same prefix, {way} over whole",
+                    what=f"bytes of responses with the same prefix, {way} over complete",
                     unit="ratio",
                     published=(0.0, _HALF),
                     ours=Mean(sizes[way] / whole),
@@ -97,7 +97,7 @@ def _judge_alike(results: Results) -> Judgement:
             ),
             *(
                 Comparison(
-                    what=f"bytes of such answers, gzip over {way}",
+                    what=f"bytes of such responses, gzip over {way}",
                     unit="ratio",
                     published=_MORE,
                     ours=Mean(sizes["gzip"] / sizes[way]),
@@ -108,8 +108,8 @@ def _judge_alike(results: Results) -> Judgement:
             ),
         ],
         remarks="Twenty documents for queries of one address: one frame, three stories each, 4 kB (assumed). A"
-        " delta here is made of the first answer; with a template the markup is cached, and the text comes"
-        " alone. Both are compressed. B6 has pages of 50 kB whose stories are all others: there a delta saves no"
+        " delta is relative to the first response. With a template the markup is cached, and only the text is"
+        " sent. Both are compressed. The pages of B6 have 50 kB and share no story: there a delta saves no"
         " more than gzip.",
     )
 
@@ -117,7 +117,7 @@ def _judge_alike(results: Results) -> Judgement:
 def _with_heads(page: Page, head: int) -> Page:
     """Return the page with heads of this size included in its object sizes."""
     parts = (replace(part, size=Constant(value=round(expected(part.size)) + head)) for part in page.objects)
-    return page.with_objects(tuple(parts), name=f"{page.name}, heads of {head} B")
+    return page.with_objects(tuple(parts), name=f"{page.name}, headers of {head} B")
 
 
 def _scenario(strategy: str, head: int) -> Scenario:
@@ -150,7 +150,7 @@ def _judge_heads(results: Results) -> Judgement:
     ]
     comparisons += [
         Comparison(
-            what=f"bytes of heads over those {how}",
+            what=f"bytes of headers over those {how}",
             unit="ratio",
             published=_MORE,
             ours=Mean(plain / size),
@@ -161,7 +161,7 @@ def _judge_heads(results: Results) -> Judgement:
     ]
     comparisons += [
         Comparison(
-            what=f"page time with heads as they are over that with compressed ones, {strategy}",
+            what=f"page time with plain headers over that with compressed ones, {strategy}",
             unit="ratio",
             published=_MORE,
             ours=Mean(
@@ -174,10 +174,10 @@ def _judge_heads(results: Results) -> Judgement:
     ]
     return judged(
         comparisons,
-        remarks=f"Heads as Apache 1.3 writes them, {plain // len(page_named(_PAGE).objects)} B each; compressed"
-        f" one by one they keep {alone / plain:.0%}, as one stream {as_one / plain:.0%}. A modem is taken as"
-        " deflate in small blocks. The page has 51 objects; its connection goes from end to end over the"
-        " satellite.",
+        remarks=f"Headers as Apache 1.3 writes them, {plain // len(page_named(_PAGE).objects)} B each."
+        f" Compressed one by one they keep {alone / plain:.0%}, as one stream {as_one / plain:.0%}. The model"
+        " of a modem is deflate in small blocks. The page has 51 objects; its connection runs end to end over"
+        " the satellite.",
     )
 
 

@@ -33,7 +33,7 @@ _MORE: Final = (1.0, inf)
 _PIPELINED: Final = named_strategy("http11-pipelined")
 #: Places of deltas, the farthest first, with the computation of the delta and the network node.
 _PLACES: Final[Mapping[str, tuple[str, Callable[[Page], tuple[Page, ...]]]]] = {
-    "server, when it is asked": ("server", delta_encoding),
+    "server, on request": ("server", delta_encoding),
     "server, beforehand": ("server", precreated_delta),
     "proxy at the hub": ("hub", precreated_delta),
     # Satellite terminal in front of the users' LAN (section 5.3).
@@ -93,9 +93,9 @@ def _judge(results: Results) -> Judgement:
             )
             for what, ours in (*known, *new)
         ],
-        remarks="A proxy has the delta from the server, and the earlier version: so it has the new one too,"
-        " which a new client gets. A page of 51 objects of which a quarter changed; 25 ms of ground each way."
-        " What the propagation costs the network is not counted.",
+        remarks="A proxy has the delta from the server and the earlier version. It thus also has the new"
+        " version, and serves it to new clients. A quarter of the page's 51 objects changed; 25 ms of ground"
+        " each way. The network's cost of the propagation is not counted.",
     )
 
 
@@ -106,7 +106,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         for client, quantity in (("with an earlier version", "known_s"), ("new", "new_s"))
     ]
     drawn = bars(rows, category="deltas at", value="page, s", group="client")
-    return {"Section 7.2.2: a changed page by where its deltas are": drawn}
+    return {"Section 7.2.2: a changed page by the place of its deltas": drawn}
 
 
 #: Section 7.2.2.

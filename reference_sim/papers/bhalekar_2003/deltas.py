@@ -60,7 +60,7 @@ def apply_ed_script(old: str, script: str) -> str:
     for command in commands:
         matched = _COMMAND.fullmatch(command.strip())
         if matched is None:
-            raise ScenarioError(f"no command of ed: {command!r}")
+            raise ScenarioError(f"not a command of ed: {command!r}")
         first, last, letter = int(matched[1]), int(matched[2] or matched[1]), matched[3]
         inserted = [] if letter == "d" else list(_until_full_stop(commands))
         lines[first if letter == "a" else first - 1 : last] = inserted
@@ -104,7 +104,7 @@ def apply_copies(old: bytes, delta: bytes) -> bytes:
 def _lines(text: str) -> list[str]:
     lines = text.splitlines(keepends=True)
     if ".\n" in lines or (lines and not lines[-1].endswith("\n")):
-        raise ScenarioError("ed cannot take a line that is a full stop, or has no end")
+        raise ScenarioError("ed does not accept a line that is a single full stop or has no newline")
     return lines
 
 

@@ -96,7 +96,7 @@ def _saved(results: Results) -> Mapping[int, float]:
 def _judge(results: Results) -> Judgement:
     waits = [
         Comparison(
-            what=f"the first data's wait for its ACK, first window of {window}",
+            what=f"the first data's wait for its ACK, initial window of {window}",
             unit="s",
             published=_DELAYED_ACK_S if window == 1 else 0.0,
             ours=results.mean(_label(window, _SHORT), "wait_s"),
@@ -117,17 +117,17 @@ def _judge(results: Results) -> Judgement:
             shape_tolerance=_ROUND_TRIPS_SHAPE,
         )
         for what, unit, published, ours in (
-            ("most that four segments save against one", "s", _SAVED_S, max(_saved(results).values())),
-            ("less than 4 KB from the request on, first window of 4", "round trips", 1.0, short[4]),
-            ("less than 4 KB from the request on, first window of 1", "round trips", (2.0, inf), short[1]),
+            ("maximum saving of four segments against one", "s", _SAVED_S, max(_saved(results).values())),
+            ("less than 4 KB from the request on, initial window of 4", "round trips", 1.0, short[4]),
+            ("less than 4 KB from the request on, initial window of 1", "round trips", (2.0, inf), short[1]),
         )
     ]
     return judged([*waits, *times], remarks=_REMARKS)
 
 
 _REMARKS: Final = (
-    "Segments of 1 KB, as section 3.4 has them. The delayed-ACK timer starts with the segment here; a host's"
-    " heartbeat makes of 200 ms anything up to that."
+    "Segments of 1 KB, as in section 3.4. The delayed-ACK timer starts with the segment here; with a host's"
+    " heartbeat the delay is between 0 and 200 ms."
 )
 
 
@@ -142,7 +142,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     ]
     drawn = alt.Chart(pl.DataFrame(rows)).mark_line(point=True)
     return {
-        "Section 3.4.1: transfers by the first window": drawn.encode(
+        "Section 3.4.1: transfers by the initial window": drawn.encode(
             x="bytes:Q", y="transfer, s:Q", color="first window:O"
         )
     }

@@ -45,7 +45,7 @@ def _runs(_: Effort) -> Iterator[Run]:
     for way, revisit in _WAYS.items():
         strategy = Strategy(
             name=f"bhalekar-{revisit.__name__}",
-            about=f"HTTP/1.1 pipelined, a page that was broken off: {way}",
+            about=f"HTTP/1.1 pipelined, an interrupted page: {way}",
             source="Bhalekar 2003, section 2.4",
             version=HttpVersion.HTTP11,
             persistent=True,
@@ -78,8 +78,7 @@ def _judge(results: Results) -> Judgement:
                 shape_tolerance=0.0,
             ),
         ],
-        remarks="Assumed: half of each body had come when the first visit was broken off. The thesis has no"
-        " figures.",
+        remarks="Assumed: the first visit was interrupted after half of each body. The thesis has no figures.",
     )
 
 

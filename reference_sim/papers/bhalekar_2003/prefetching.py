@@ -123,7 +123,7 @@ def _priority_runs(effort: Effort) -> Iterable[Run]:
     for name, order in {_NOTHING_AHEAD: WriteOrder.PRIORITY, **_ORDERS}.items():
         strategy = Strategy(
             name=f"prefetch, {name}",
-            about="A page, one in advance, and the one that is asked for, as streams of one connection",
+            about="A page, a prefetched one, and the requested one, as streams of one connection",
             source="Bhalekar 2003, section 7.2.2; RFC 9218",
             version=HttpVersion.HTTP11,
             persistent=True,
@@ -136,7 +136,7 @@ def _priority_runs(effort: Effort) -> Iterable[Run]:
 def _judge_priority(results: Results) -> Judgement:
     comparisons = [
         _ordered(
-            f"time of the page that is asked for: {name}, over {_FIRST}",
+            f"time of the requested page: {name}, over {_FIRST}",
             results.value(name, "asked") / results.value(_FIRST, "asked"),
         )
         for name in _ORDERS
@@ -144,7 +144,7 @@ def _judge_priority(results: Results) -> Judgement:
     ]
     comparisons.append(
         Comparison(
-            what="time of the page in advance with such priority over that without",
+            what="time of the prefetched page with such priority over that without",
             unit="ratio",
             published=1.0,
             ours=Mean(results.value(_FIRST, "ahead") / results.value("in turn", "ahead")),
@@ -159,10 +159,10 @@ def _judge_priority(results: Results) -> Judgement:
 
 
 _PRIORITY_REMARKS: Final = (
-    "A server that tells both kinds of requests apart is HTTP/2's with the priority field of RFC 9218; the thesis"
-    " has no figures and no protocol. A page of 505 kB is on its way in advance when the reader asks for another"
-    " one. Against nothing in advance that takes longer by {:.1f} s (first come, first served), {:.1f} s (in turn)"
-    " and {:.1f} s (the reader's first): what TCP has in its send buffer goes before, whatever is asked."
+    "HTTP/2 with the priority field of RFC 9218 distinguishes both kinds of requests; the thesis has no"
+    " figures and no protocol. The prefetch of a 505 kB page is in progress when the reader requests another"
+    " page. Compared with no prefetch, that page takes {:.1f} s (first come, first served), {:.1f} s (in turn)"
+    " and {:.1f} s (the reader's first) longer. The data in TCP's send buffer always leaves first."
 )
 
 
@@ -186,14 +186,14 @@ _NEARLY: Final = 0.1
 
 def _deltas_ahead(page: Page) -> tuple[Page, ...]:
     """Return the page, the prefetched deltas of the next page (which the reader had before), and the next page."""
-    both, asked = named_strategy(_WHOLE).revisit(page)
+    both, requested = named_strategy(_WHOLE).revisit(page)
     count = len(page.objects)
     deltas = precreated_delta(page)[-1].objects
     ahead = (
         replace(delta, target=whole.target, found_in=whole.found_in)
         for delta, whole in zip(deltas, both.objects[count:], strict=True)
     )
-    return both.with_objects((*page.objects, *ahead), name=f"{page.name}-and-deltas"), asked
+    return both.with_objects((*page.objects, *ahead), name=f"{page.name}-and-deltas"), requested
 
 
 _STRATEGIES: Final[Mapping[str, Strategy]] = {
@@ -229,17 +229,17 @@ def _judge_deltas(results: Results) -> Judgement:
     whole, deltas = (results.value(name, "first_bytes") - page_bytes for name in (_WHOLE, _DELTAS))
     return judged(
         [
-            _ordered("bytes in advance, whole over deltas", whole / deltas),
+            _ordered("prefetched bytes, complete over deltas", whole / deltas),
             _ordered(
-                "time until the next page is there in advance, whole over deltas",
+                "time until the next page is prefetched, complete over deltas",
                 results.value(_WHOLE, "prefetch_s") / results.value(_DELTAS, "prefetch_s"),
             ),
             _ordered(
-                "latency spared at short reading times, deltas over whole",
+                "latency saved at short reading times, deltas over complete pages",
                 _spared(results, _DELTAS) / _spared(results, _WHOLE),
             ),
             Comparison(
-                what="latency spared over the hit ratio, deltas",
+                what="latency saved over the hit ratio, deltas",
                 unit="share",
                 published=1.0,
                 ours=Mean(_spared(results, _DELTAS)),
@@ -248,8 +248,8 @@ def _judge_deltas(results: Results) -> Judgement:
                 neutral=0.0,
             ),
         ],
-        remarks=f"A page of 51 objects of which a quarter changed; readers look {_READING_S:g} s at a page in the"
-        " mean (assumed), some of them for less than the page in advance takes.",
+        remarks=f"A quarter of the page's 51 objects changed. Readers stay {_READING_S:g} s on a page on"
+        " average (assumed), at times for less than the prefetch takes.",
     )
 
 

@@ -39,7 +39,7 @@ __all__ = ["FLUSHING", "REFRESHING", "weeks"]
 
 _MORE: Final = (1.0, inf)
 _PAGE: Final = "espn"
-_SHOWN: Final = "shown from the cumulative cache"
+_SHOWN: Final = "displayed from the cumulative cache"
 _FRESH: Final = "validated: nothing changed"
 _AT_HUB: Final = "refreshed: the NOC has the newer version"
 _AT_SERVER: Final = "refreshed: the NOC fetches the newer version"
@@ -47,8 +47,8 @@ _AT_SERVER: Final = "refreshed: the NOC fetches the newer version"
 
 def _validated(page: Page) -> tuple[Page, ...]:
     """Return the cached page, and the request that validates its document."""
-    asked = conditional_get(page)[-1]
-    return page, asked.with_objects(asked.objects[:1])
+    requested = conditional_get(page)[-1]
+    return page, requested.with_objects(requested.objects[:1])
 
 
 def _refreshed(page: Page) -> tuple[Page, ...]:
@@ -106,7 +106,7 @@ def _judge(results: Results) -> Judgement:
     return judged(
         [
             *(
-                _ordered(f"time until the page is {label}, over that until it is shown", time(label) / shown)
+                _ordered(f"time until the page is {label}, over that until it is displayed", time(label) / shown)
                 for label in (_FRESH, _AT_HUB, _AT_SERVER)
             ),
             _ordered("time with a newer version over that of a validation alone", time(_AT_HUB) / time(_FRESH)),
@@ -117,10 +117,10 @@ def _judge(results: Results) -> Judgement:
             _ordered("bytes of the page over those of a validation", page_bytes / results.value(_FRESH, "bytes")),
             _ordered("bytes of the page over those of a refresh", page_bytes / results.value(_AT_HUB, "bytes")),
         ],
-        remarks=f"The page is on the user's screen after {1000 * shown:.0f} ms. That it is still good is known"
-        f" after {time(_FRESH):.2f} s, and the newer version is there after {time(_AT_HUB):.2f} s if the NOC has"
-        f" it, which checks with the server by itself, else after {time(_AT_SERVER):.2f} s: a quarter of the"
-        " page's objects changed. Connections over the satellite are open; 25 ms of ground each way.",
+        remarks=f"The page is on the user's screen after {1000 * shown:.0f} ms. Its validity is known after"
+        f" {time(_FRESH):.2f} s. If the NOC, which validates with the server by itself, has the newer version,"
+        f" that version arrives after {time(_AT_HUB):.2f} s, else after {time(_AT_SERVER):.2f} s. A quarter of"
+        " the page's objects changed. Connections over the satellite are open; 25 ms of ground each way.",
     )
 
 
@@ -157,15 +157,15 @@ def _judge_flushes(results: Results) -> Judgement:
     return judged(
         [
             _ordered(
-                "hits of the caches with a flush each week over those with one each day",
+                "hits of the caches, weekly flush over daily",
                 ratio(lambda tally: tally.hit_share, weekly, daily),
             ),
             _ordered(
-                "pages that cross the satellite with a flush each day over those with one each week",
+                "pages that cross the satellite, daily flush over weekly",
                 ratio(lambda tally: tally.crossing_share, daily, weekly),
             ),
             _ordered(
-                "hits that are shown outdated with a flush each week over those with one each day",
+                "outdated hits, weekly flush over daily",
                 ratio(lambda tally: tally.stale_share, weekly, daily),
             ),
         ],
@@ -180,8 +180,8 @@ def _judge_flushes(results: Results) -> Judgement:
 
 
 _FLUSH_REMARKS: Final = (
-    f"The office of B5 for {_DAYS} days; documents change by day only, and browsers keep their own caches. Hits:"
-    " {:.0%} with a flush each day, {:.0%} with one each week; shown outdated {:.0%} and {:.0%}."
+    f"The office of B5 for {_DAYS} days; documents change only by day, and browsers keep their own caches. Hits:"
+    " {:.0%} with a daily flush, {:.0%} with a weekly one; outdated {:.0%} and {:.0%}."
 )
 
 

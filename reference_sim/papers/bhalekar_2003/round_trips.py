@@ -34,7 +34,7 @@ _SHAPE_TOLERANCE: Final = 0.5
 _PUBLISHED: Final = (
     ("first FTP transaction", "ftp", "first", 3),
     ("subsequent FTP transaction", "ftp", "next", 2),
-    ("ideal: on a connection that is open", "http11", "next", 1),
+    ("ideal: on an open connection", "http11", "next", 1),
     ("first HTTP/1.0 transaction", "http10-serial", "first", 2),
     ("subsequent HTTP/1.0 transaction", "http10-serial", "next", 2),
 )
@@ -82,8 +82,8 @@ def _judge(results: Results) -> Judgement:
     ]
     return judged(
         comparisons,
-        remarks="FTP's commands go out together, as the figure draws them: a client that awaits each reply"
-        " (RFC 959, section 5.4) takes five round trips more for the first file and one for the next.",
+        remarks="FTP's commands leave together, as in the figure. A client that awaits each reply (RFC 959,"
+        " section 5.4) takes five more round trips for the first file and one more for the next.",
     )
 
 

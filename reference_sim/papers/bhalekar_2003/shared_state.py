@@ -104,7 +104,7 @@ def _judge(results: Results) -> Judgement:
     }
     return judged(
         [
-            compared("T/TCP: round trips spared by a cached connection", "round trips", 1.0, handshake),
+            compared("T/TCP: round trips saved by a cached connection", "round trips", 1.0, handshake),
             compared("TCP: first flight of any connection", "segments", 1.0, flights["TCP", "serial"]),
             compared(
                 "T/TCP: first flight after another one", "segments", _MORE_THAN_ONE, flights["T/TCP", "serial"]
@@ -124,8 +124,8 @@ def _judge(results: Results) -> Judgement:
                 for (transport, kind), ratio in faster.items()
             ),
         ],
-        remarks="T/TCP has the cache of RFC 2140 for what a closed connection knew; S-TCB shares with connections"
-        " that are open, too. Beside an open connection T/TCP still skips the handshake, and is faster by that.",
+        remarks="T/TCP caches the state of closed connections (RFC 2140); S-TCB also shares the state of open"
+        " connections. Beside an open connection T/TCP still saves the handshake, and is faster by it.",
     )
 
 

@@ -91,7 +91,7 @@ def _gain(results: Results, rate: int) -> Mean:
 def _judge(results: Results) -> Judgement:
     def within(rate: int, published: tuple[float, float]) -> Comparison:
         return Comparison(
-            what=f"latency spared by persistent connections at {rate / 1000:g} kb/s, median of the pages",
+            what=f"latency saved by persistent connections at {rate / 1000:g} kb/s, median of the pages",
             unit="share",
             published=published,
             ours=_gain(results, rate),
@@ -103,7 +103,7 @@ def _judge(results: Results) -> Judgement:
     return judged(
         [
             Comparison(
-                what="latency spared by persistent connections at 17 kb/s, median of the pages",
+                what="latency saved by persistent connections at 17 kb/s, median of the pages",
                 unit="share",
                 published=_GAIN,
                 ours=_gain(results, _MODEM),
@@ -114,8 +114,8 @@ def _judge(results: Results) -> Judgement:
             within(_BOUND, (0.0, _HALF)),
             within(_FAST, (_HALF, inf)),
         ],
-        remarks="The thesis cites the figures and names no page or path: ours are small pages of the papers over a"
-        " round trip of 70 ms. Nagle's algorithm is off, as in B2. The interval is that of the pages.",
+        remarks="The thesis cites the figures without a page or path. Ours are small pages of the papers over"
+        " a round trip of 70 ms. Nagle's algorithm is off, as in B2. The interval spans the pages.",
     )
 
 
@@ -126,7 +126,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         for page, gain in zip(_PAGES, _gains(results, rate), strict=True)
     ]
     drawn = bars(rows, category="page", value="latency spared", group="rate")
-    return {"Section 2.3.2: latency that persistent connections spare": drawn}
+    return {"Section 2.3.2: latency saved by persistent connections": drawn}
 
 
 #: Section 2.3.2.

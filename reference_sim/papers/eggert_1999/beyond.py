@@ -59,7 +59,7 @@ _TWO_CONNECTIONS: Final = Strategy(
 )
 SHARED: Final = Strategy(
     name="eggert-ensemble",
-    about="HTTP/1.0, a connection for each part as its link comes",
+    about="HTTP/1.0, a connection for each part as its link arrives",
     source="Eggert 1999, section 4",
     connections=None,
     discovery=Discovery.STREAMING,
@@ -112,23 +112,23 @@ def _judge_acks(results: Results) -> Judgement:
             return results.value(ack_label(page, kind), name)
 
         comparisons += [
-            must(f"segments sent again with immediate ACKs, {page}", (0.0, 0.0), of("immediate", "sent again")),
-            must(f"segments sent again with delayed ACKs, {page}", _MORE, of("delayed", "sent again")),
+            must(f"retransmissions with immediate ACKs, {page}", (0.0, 0.0), of("immediate", "sent again")),
+            must(f"retransmissions with delayed ACKs, {page}", _MORE, of("delayed", "sent again")),
             must(
-                f"segments that Reno sends again with delayed ACKs, {page}",
+                f"Reno's retransmissions with delayed ACKs, {page}",
                 (0.0, 0.0),
                 of("delayed, Reno", "sent again"),
             ),
             must(
-                f"time with delayed ACKs over that with immediate ones, {page}",
+                f"time with delayed ACKs over that with immediate ACKs, {page}",
                 _MORE,
                 of("delayed", quantity("total")) / of("immediate", quantity("total")),
             ),
         ]
     return judged(
         comparisons,
-        remarks="Nothing is lost in the model scenario, so that whatever is sent again is unnecessary. E12 has"
-        " TCP-INT's variant for delayed ACKs.",
+        remarks="The model scenario has no loss, so that every retransmission is spurious. E12 has TCP-INT's"
+        " variant for delayed ACKs.",
     )
 
 
@@ -202,8 +202,8 @@ def _judge_beside(results: Results) -> Judgement:
             )
             for page in _MANY
         ],
-        remarks="The dumbbell of Gürkan 1998, for the paper has no other traffic: a transfer of 1 MB between other"
-        " hosts, over Reno, is under way for 1 s when the page begins.",
+        remarks="The paper has no other traffic, hence the dumbbell of Gürkan 1998. A Reno transfer of 1 MB"
+        " between other hosts starts 1 s before the page.",
     )
 
 

@@ -23,7 +23,7 @@ _CLAIMS: Final = {
     Situation.NETWORK: "E3",
     Situation.REALISTIC: "E4",
 }
-#: Totals first: the HTML bars stand before them, as in the paper.
+#: Totals first: the HTML bars cover them, as in the paper.
 _WHATS: Final = ("total", "html")
 #: The paper also cuts bars off: only Reno's losses exceed this.
 _TOP_S: Final = 8.0
@@ -59,7 +59,7 @@ def figure_5(situation: Situation) -> Callable[[Results], Mapping[str, alt.TopLe
     def charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
         published = claims()[_CLAIMS[situation]].expect["html_gain"]
         return {
-            f"Figure 5, {situation} scenario; at the right HTML-pre's gains, shaded: as published": _graph(
+            f"Figure 5, {situation} scenario; right: HTML-pre's gains (shaded: published)": _graph(
                 Bars(results), situation, _FIRSTS, published
             )
         }
@@ -71,7 +71,7 @@ def figure_6(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     """Return the four graphs of Figure 6: Reno, the first and the repeated access."""
     published = claims()["E5"].expect["vs_reno_html"]
     return {
-        f"Figure 6, {situation} scenario; at the right gains of the repeated access, shaded: as published": _graph(
+        f"Figure 6, {situation} scenario; right: gains of the repeated access (shaded: published)": _graph(
             Bars(results), situation, _ACCESSES, published[number]
         )
         for number, situation in enumerate(Situation)
@@ -91,7 +91,7 @@ def _graph(
 
 
 def _times(bars: Bars, situation: Situation, accesses: Sequence[_Access]) -> alt.Chart:
-    """Return grouped bars per page; the HTML bars stand before the pale total bars."""
+    """Return grouped bars per page; the HTML bars cover the pale total bars."""
     import altair as alt
 
     rows = [

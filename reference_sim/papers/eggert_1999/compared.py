@@ -28,8 +28,8 @@ SAME_SHAPE_TOLERANCE: Final = 0.10
 SHARE: Final = 0.8
 #: Reason for a share below one.
 SHARE_REASON: Final = (
-    "where in the queue the packets of one object stand among those of the others depends on sizes and positions "
-    "that are not printed: single bars differ"
+    "the place of an object's packets in the queue depends on sizes and positions that are not printed: single"
+    " bars differ"
 )
 
 

@@ -98,7 +98,7 @@ def _judge_delayed_acks(results: Results) -> Judgement:
         without = results.value(ack_label(page, "delayed"), quantity("total"))
         model = _integrated(Situation.MODEL, page)
         comparisons += [
-            must(f"segments sent again needlessly, {page}", (0.0, 0.0), results.value(model, "sent again")),
+            must(f"spurious retransmissions, {page}", (0.0, 0.0), results.value(model, "sent again")),
             must(
                 f"time without the variant over that with it, {page}",
                 _MORE,
@@ -112,10 +112,10 @@ def _judge_delayed_acks(results: Results) -> Judgement:
         ]
     return judged(
         comparisons,
-        remarks="The paper names the variant and does not describe it; the rule is that of TCP-INT in ns-2"
-        " (clean_segs in chost.cc): three later ACKs are a sign of a loss only with a second skipped packet of the"
-        " same connection, or with a packet older than two delays of an ACK. The time without the variant is that"
-        " of the model scenario, where nothing is lost.",
+        remarks="The paper names the variant without a description; the rule is that of TCP-INT in ns-2"
+        " (clean_segs in chost.cc). Three later ACKs indicate a loss only with a second skipped packet of the"
+        " same connection, or with a packet older than two ACK delays. The time without the variant is that of"
+        " the model scenario, which has no loss.",
     )
 
 
@@ -131,7 +131,7 @@ def _extension(page: str, name: str) -> str:
     return f"E-TCP beside others, {page}, {name}"
 
 
-_IW: Final = "a first window of 4 KB"
+_IW: Final = "an initial window of 4 KB"
 _BUNDLE_IW: Final = f"{BUNDLE}, {_IW}"
 
 
@@ -180,9 +180,10 @@ def _judge_others(results: Results) -> Judgement:
         ]
     return judged(
         comparisons,
-        remarks="The paper calls both extensions orthogonal, and measures neither. First windows: the queue of 10"
-        " packets. SACK: each member has its own (RFC 6675); how it could mend the ensemble's list of packets"
-        ' ("needs to be carefully studied") is left as it is. Losses are random, for E-TCP alone loses nothing.',
+        remarks="The paper calls both extensions orthogonal, and measures neither. Initial windows: the queue"
+        " of 10 packets. SACK: each member has its own (RFC 6675); SACK for the ensemble's list of packets"
+        ' ("needs to be carefully studied") is not simulated. Losses are random, because E-TCP alone loses'
+        " nothing.",
     )
 
 
@@ -237,7 +238,7 @@ def _judge_ageing(results: Results) -> Judgement:
         [
             *(
                 must(
-                    f"packets lost as a second access begins beside {_TRANSFERS} others, kept less aged, {page}",
+                    f"lost packets of a second access beside {_TRANSFERS} others, kept state less aged, {page}",
                     _MORE,
                     difference(page, "lost", _TRANSFERS),
                 )
@@ -245,23 +246,23 @@ def _judge_ageing(results: Results) -> Judgement:
             ),
             *(
                 must(
-                    f"s that ageing costs where the network stayed as it was, {page}",
+                    f"cost of aging in s if the network did not change, {page}",
                     (0.0, inf),
                     -difference(page, "seconds", 0),
                 )
                 for page in _AGED_PAGES
             ),
         ],
-        remarks="How state should age is outside the scope of the paper. The rule here is the one that section 7.4"
-        " says could be adopted: half of the window for each round trip (Handley, Padhye and Floyd 1999). Both"
-        " transfers, on the dumbbell of Gürkan 1998, begin between the accesses. After 5 s a window aged so is one"
-        " segment: what is left of temporal sharing is the handshake and the round trip.",
+        remarks="The paper gives no rule for the aging of state. Our rule is the one that section 7.4"
+        " suggests: half of the window per round trip (Handley, Padhye and Floyd 1999). Both transfers, on the"
+        " dumbbell of Gürkan 1998, start between the accesses. After 5 s an aged window is one segment:"
+        " temporal sharing then keeps only the handshake and the round trip.",
     )
 
 
 _WHOLE: Final = Strategy(
     name="eggert-http11-whole",
-    about="HTTP/1.1 on one connection, whole objects as the links come",
+    about="HTTP/1.1 on one connection, whole objects as the links arrive",
     source="Eggert 1999, section 6.1",
     version=HttpVersion.HTTP11,
     persistent=True,
@@ -350,7 +351,7 @@ def _judge_ranges(results: Results) -> Judgement:
         ]
         comparisons += [
             must(
-                f"HTML of {page}: E-TCP over whole objects one after the other",
+                f"HTML of {page}: E-TCP over serial whole objects",
                 _MORE,
                 of(page, "E-TCP", quantity("html")) / of(page, "whole objects", quantity("html")),
             ),
@@ -362,8 +363,9 @@ def _judge_ranges(results: Results) -> Judgement:
         ]
     return judged(
         comparisons,
-        remarks="Parts of 2 kB of all objects in turn, as the fair scheduler; the paper has no size. Whole objects"
-        " come in the order of their requests, so that the HTML is there sooner than with any fair schedule.",
+        remarks="Parts of 2 kB of all objects in turn, as with the fair scheduler; the paper gives no size."
+        " Whole objects arrive in the order of their requests, so that the HTML is complete earlier than with"
+        " any fair schedule.",
     )
 
 

@@ -41,13 +41,14 @@ _TEXT_GAINS: Final = {Transport.HTML_PRE: 0.75, Transport.CONTENT_DEPENDENT: 0.6
 #: RFC 2988's minimum RTO, as in later versions of ns-2.
 _LONG_TIMEOUT_NS: Final = 1_000_000_000
 _CLIENT_REMARKS: Final = (
-    "The HTML of the frames page is two fifths of its bytes. E-TCP's fair and decaying tickets give each of the"
-    " connections that come and go beside it a whole share at once, Reno's begin with one segment each: how"
-    " much longer that HTML takes depends on the sizes of the images, of which only ranges are printed."
+    "The HTML of the frames page is two fifths of its bytes. E-TCP's fair and decaying tickets give each"
+    " concurrent connection a full share at once; Reno's connections start with one segment each. The"
+    " additional time of that HTML therefore depends on the sizes of the images, and only their ranges are"
+    " printed."
 )
 _NETWORK_REMARKS: Final = (
-    "The text page ends with a timeout of its HTML; how long that lasts is E4's remark. Other bars that differ"
-    " are those of pages whose HTML Reno finishes between the bursts of other connections."
+    "The text page ends with a timeout of its HTML; E4's remark has its duration. The other deviating bars are"
+    " those of pages whose HTML Reno completes between the bursts of other connections."
 )
 #: Alternative link positions, which E1's remarks compare.
 _ELSEWHERE: Final = (0.25, 0.5, 1.0)
@@ -99,7 +100,7 @@ def _unchanged(
         for one in transports
     ]
     names = " and ".join("HTML" if what == "html" else what for what in whats)
-    over = f"over the {before} scenario's, the furthest from 1"
+    over = f"over the {before} scenario's, furthest from 1"
     return same(
         f"{names} of {page}, {', '.join(transports)}: {over}", max(ratios, key=lambda ratio: abs(ratio - 1))
     )
@@ -117,9 +118,9 @@ def _model(results: Results) -> Judgement:
         longer = totals[-1] / bars.time("total", situation, page, _RENO) - 1
         losses += [longer] if page != "map" else []
         published = -expect["map_total_gain"] if page == "map" else tuple(expect["total_loss"])
-        comparisons.append(compared(f"total of {page}: E-TCP needs more than Reno", published, longer))
+        comparisons.append(compared(f"total of {page}: E-TCP takes longer than Reno", published, longer))
         comparisons.append(same(f"total of {page}: slowest over fastest scheduler", max(totals) / min(totals)))
-    comparisons += ends("total but of map: E-TCP needs more than Reno", tuple(expect["total_loss"]), losses)
+    comparisons += ends("total except map's: E-TCP takes longer than Reno", tuple(expect["total_loss"]), losses)
     return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=_where_links_stand(results))
 
 
@@ -134,19 +135,19 @@ def _where_links_stand(results: Results) -> str:
         java = Cell(page="java", situation=Situation.NETWORK, transport=_RENO, links_stand_in=links)
         lines.append(
             f"in the first {links:.0%}: HTML {min(html):+.0%} to {max(html):+.0%}, totals longer by"
-            f" {min(longer):+.0%} to {max(longer):+.0%}, lost with the short queue"
+            f" {min(longer):+.0%} to {max(longer):+.0%}, losses with the short queue"
             f" {results.value(text.label, LOSS):.0%} (text), {results.value(java.label, LOSS):.0%} (java)"
         )
     return (
-        "Reno's bundles end when those of ns-2.35 do, within 0.1 s. The sizes of objects are spread evenly over"
-        " the printed ranges; where the links stand is not printed"
-        " (chosen: all in the first packet, 0 %). Links "
+        "Reno's bundles end within 0.1 s of those of ns-2.35. The sizes of objects are spread evenly over the"
+        " printed ranges. The places of the links are not printed (chosen: all in the first packet, 0 %)."
+        " Links "
         + "; ".join(lines)
-        + ". Orders of the images (as printed,"
-        " largest first, last, mixed), sizes from the low to the high end of their ranges and places of the links"
-        " were tried together: with links in the first fifth and the map's large image last 30 of the 34 figures"
-        " here hold, its total's sign among them, but three fewer of E3, whose losses want links near the start."
-        " No choice gives both, and with none is HTML-pre faster for the map's HTML, of ten packets, by 6 %."
+        + ". The orders of the images (as printed, largest first, last, mixed), sizes from the low to the high"
+        " end of their ranges, and places of the links were varied together. With links in the first fifth and"
+        " the map's large image last, 30 of these 34 figures hold, including the sign of the map's total. But"
+        " three fewer of E3 hold, whose losses require links near the start. No choice satisfies both, and"
+        " with none is HTML-pre faster by 6 % for the map's HTML of ten packets."
     )
 
 
@@ -253,11 +254,11 @@ def _least_timeout(results: Results) -> str:
         for transport, published in _TEXT_GAINS.items()
     ]
     return (
-        "The text page's gains are the other bars' that differ, and one time of Reno explains them: the published"
-        f" ones mean, by our times of E-TCP, {min(meant):.1f} to {max(meant):.1f} s. By the"
-        f" least timeout, ours: {'; '.join(parts)} (published 75 %, 61 to 65 %); with 0.2 s ns-2.35"
-        " gives the same within 0.1 s. The map's total, said to gain 17 % or more with the others, contradicts the"
-        " text: neither limit touches that page (sections 4.2 and 4.3), and without them it gains 4 % (4.1)."
+        "The other deviating bars are the text page's gains, and one time of Reno explains them: with our"
+        f" times of E-TCP, the published gains imply {min(meant):.1f} to {max(meant):.1f} s. Ours by minimum"
+        f" RTO: {'; '.join(parts)} (published 75 %, 61 to 65 %). With 0.2 s, ns-2.35 gives the same within 0.1"
+        " s. The map's total has a published gain of at least 17 %, like the others. This contradicts the"
+        " text: neither limit affects that page (sections 4.2 and 4.3), and without limits it gains 4 % (4.1)."
     )
 
 

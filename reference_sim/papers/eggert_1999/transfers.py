@@ -154,7 +154,7 @@ def _judge_pacing(results: Results) -> Judgement:
     label = _label(etcp, PACING_COUNT)
     comparisons = [
         Comparison(
-            what="the second transfer ends sooner by",
+            what="the second transfer ends earlier by",
             unit="s",
             published=float(claims()["E6"].expect["saved_s"]),
             ours=Mean(_saved(results, etcp, PACING_COUNT)),
@@ -171,12 +171,12 @@ def _judge_pacing(results: Results) -> Judgement:
             absolute=True,
         ),
         compared(
-            "largest gap between them over the least",
+            "maximum over minimum gap between them",
             1.0,
             results.value(label, "largest gap") / results.value(label, "least gap"),
         ),
         compared(
-            "over Reno, which shares nothing, it ends sooner by (s)",
+            "over Reno, without sharing, it ends earlier by (s)",
             0.0,
             _saved(results, coarse(stack(_RENO)), PACING_COUNT),
         ),
@@ -195,11 +195,11 @@ def _pacing_remarks(results: Results) -> str:
     ]
     return (
         "The figure prints neither the number of packets nor its link (here that of section 4). It shows four"
-        " packets paced before ACKs take over: slower than the window that a transfer leaves over its round trip,"
-        " by which all of the next one would be paced. Chosen are a clock of 0.1 s, by which the round trip of"
-        f" 0.105 s is two ticks, and {PACING_COUNT} packets, the fewest that take four round trips. Saved, and"
-        f" packets before the first ACK, by the number of packets: {by_clock[0]}; by a clock for which it is one"
-        f" tick, ns-2's for most phases: {by_clock[1]}."
+        " paced packets before the ACKs clock the transfer. Their rate is below the previous transfer's last"
+        " window per round trip, which would pace all packets of the next transfer. Our choice is a clock of"
+        f" 0.1 s, by which the round trip of 0.105 s is two ticks, and {PACING_COUNT} packets, the fewest that"
+        " take four round trips. Saved time, and packets before the first ACK, by the number of packets:"
+        f" {by_clock[0]}; with a clock that measures one tick, as ns-2's does for most phases: {by_clock[1]}."
     )
 
 
@@ -241,7 +241,7 @@ def _judge_shares(results: Results) -> Judgement:
     ]
     return judged(
         comparisons,
-        remarks="Sizes are chosen for the connections to end in the figure's order; it prints none.",
+        remarks="The sizes, which the figure does not print, make the connections end in its order.",
     )
 
 

@@ -58,7 +58,7 @@ class Points:
     drops: float
 
     def __str__(self) -> str:
-        return f"utilisation {self.utilisation:.1f} and drops {self.drops:.2f} points from the printed on average"
+        return f"utilisation {self.utilisation:.1f} and drops {self.drops:.2f} points from the table on average"
 
 
 def rates(ours: Mapping[Cell, float], printed: Mapping[Cell, float]) -> Rates:

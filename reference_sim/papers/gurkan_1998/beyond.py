@@ -81,8 +81,8 @@ def _judge_transaction(results: Results) -> Judgement:
                 neutral=0.0,
             )
         ],
-        remarks='"At least 10 segments": the response carries the ACK of the request, and the FIN may ride on it'
-        " (4.4BSD's TCP), so that there are fewer than the thesis counts one by one.",
+        remarks='"At least 10 segments" counts each function of a segment separately. The response carries the'
+        " ACK of the request, and the FIN may be in it (4.4BSD's TCP), so that there are fewer.",
     )
 
 
@@ -124,7 +124,7 @@ def _judge_windows(results: Results) -> Judgement:
             where = f"{strategy}, {webs} web, {ftps} FTP clients"
             comparisons.append(
                 Comparison(
-                    what=f"rate with a window of 10 over that with 4, {where}",
+                    what=f"rate ratio of windows of 10 and 4, {where}",
                     unit="ratio",
                     published=(0.0, 1.0),
                     ours=Mean(of(10, "rate") / of(4, "rate")),
@@ -134,7 +134,7 @@ def _judge_windows(results: Results) -> Judgement:
             )
             comparisons.append(
                 Comparison(
-                    what=f"drops with a window of 10 less those with 3, {where}",
+                    what=f"additional drops with a window of 10 over 3, {where}",
                     unit="percent",
                     published=(0.0, inf),
                     ours=Mean(of(10, "drops") - of(3, "drops")),
@@ -145,9 +145,9 @@ def _judge_windows(results: Results) -> Judgement:
             )
     return judged(
         comparisons,
-        remarks="More packets are dropped the larger the window, with all strategies. But the rate falls only"
-        " where many connections begin at once (parallel); serial and persistent ones have at most one window"
-        " each in the queue of 25 packets, and go on to gain a little up to the largest window of 14.",
+        remarks="With all strategies, a larger window increases the drops. But the rate falls only if many"
+        " connections start at once (parallel). Serial and persistent connections have at most one window each"
+        " in the queue of 25 packets, and gain slightly up to the largest window of 14.",
     )
 
 
@@ -173,7 +173,8 @@ def _judge_pipelining(results: Results) -> Judgement:
             )
             for webs, ftps in _PIPELINING_LOADS
         ],
-        remarks="On a full link, single runs differ by more than the gain: a single seed can show the other sign.",
+        remarks="On a full link, single runs differ by more than the gain: a single seed can have the opposite"
+        " sign.",
     )
 
 
@@ -193,8 +194,8 @@ def _naming_cached(page: Page) -> tuple[Page, ...]:
     """Return the document with a request that lists the cached files; the thesis does not define the form."""
     base, *inlines = page.objects
     names = ", ".join(page.objects[index].target for index in _CACHED)
-    asked = replace(base, request_fields=(*base.request_fields, f"Pragma: getweb; cached={names}"))
-    return (page.with_objects((asked, *inlines)),)
+    requested = replace(base, request_fields=(*base.request_fields, f"Pragma: getweb; cached={names}"))
+    return (page.with_objects((requested, *inlines)),)
 
 
 def _some_cached(page: Page) -> tuple[Page, ...]:
@@ -214,12 +215,12 @@ _GETWEB: Final = Strategy(
 )
 _DOCUMENTS: Final = {
     "GETWEB, all files": _GETWEB,
-    "GETWEB, files that are not cached": replace(
+    "GETWEB, uncached files": replace(
         _GETWEB, name="getweb-cached", plan=partial(_getweb, _CACHED), revisit=_naming_cached
     ),
     "pipelined conditional requests": Strategy(
         name="conditional",
-        about="A request for each file, of cached ones whether they changed",
+        about="One request per file, conditional for cached files",
         source="RFC 2068, section 14.24",
         version=HttpVersion.HTTP11,
         persistent=True,
@@ -257,7 +258,7 @@ def _judge_getweb(results: Results) -> Judgement:
 
         comparisons += [
             Comparison(
-                what=f"bytes of files that are not cached over those that GETWEB transfers, {where}",
+                what=f"bytes of uncached files over those that GETWEB transfers, {where}",
                 unit="ratio",
                 published=1.0,
                 ours=Mean(wanted / of(_NOT_CACHED, "bytes")),
@@ -279,8 +280,9 @@ def _judge_getweb(results: Results) -> Judgement:
         ]
     return judged(
         comparisons,
-        remarks='The thesis leaves open how the command says what is cached ("some more research"): here its'
-        " request names the files. The primary file has changed; two of three inline files are cached.",
+        remarks='The thesis does not define how the command identifies cached files ("some more research"):'
+        " here its request names the files. The primary file has changed; two of three inline files are"
+        " cached.",
     )
 
 

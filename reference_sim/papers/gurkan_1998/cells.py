@@ -48,12 +48,12 @@ STRATEGIES: Final = {
 }
 #: Choices where the thesis is silent or contradicts itself.
 CHOICES: Final = (
-    "Chosen where the thesis is silent: pauses of 1 to 2 s as Tables 4.1 to 4.7 show them (the text has "
-    "milliseconds), after each file of a serial retrieval and after each document of the others; files of at "
-    "most 15000 (primary) and 25000 bytes (inline); a largest window of 14 segments and the wait for the close of "
-    "the previous connections, fitted once to all tables by an independent ns-2 run; agents made once for each "
-    "client, which some losses leave stuck; the retrieval rate as the sum of bytes over the sum of times from the "
-    "first SYN to the last byte."
+    "Choices where the thesis is silent: Pauses are 1 to 2 s as in Tables 4.1 to 4.7 (the text has"
+    " milliseconds), after each file of a serial retrieval and after each document of the others. Files have"
+    " at most 15000 (primary) and 25000 bytes (inline). The largest window of 14 segments and the wait for the"
+    " close of the previous connections were fitted once to all tables by an independent ns-2 run. Agents are"
+    " created once per client, and some losses leave them stuck. The retrieval rate is the sum of bytes over"
+    " the sum of times from the first SYN to the last byte."
 )
 _SECOND: Final = 10**9
 #: "We ran the simulations for a long duration, about 300.0 seconds" (section 4.1).

@@ -45,16 +45,16 @@ SHARE: Final = 0.9
 #: Reason why that is enough.
 SHARE_REASON: Final = "the thesis has single runs of 300 s, and choices that it does not print"
 _PERSISTENT: Final = (
-    " ns-2.35 gives what ours gives, 94 to 99.9 % for the persistent strategies, whose FTP clients are never "
-    "without a file and leave the link idle only after losses. How the thesis measured utilisation it does not "
-    "say; its table of serial retrieval has 92 % for 16 web clients and one FTP client, its table of pipelined "
-    "85 % for the same and fewer pauses. Clients that get stuck with their agents explain some of it at 64, "
-    "not at 16."
+    " ns-2.35 gives the same as ours, 94 to 99.9 % for the persistent strategies: their FTP clients always"
+    " have a file, and the link is idle only after losses. The thesis does not say how it measured"
+    " utilisation. For 16 web clients and one FTP client its serial table has 92 %, and its pipelined table 85"
+    " % despite fewer pauses. Clients with stuck agents explain part of the difference for 64 clients, but not"
+    " for 16."
 )
 #: Results of an independent ns-2.35 run with the same choices (tests/simulator/ns2), table by table.
 _IN_NS2: Final = {
     "http10-serial": "",
-    "http10-parallel": " ns-2.35's drop rates of parallel connections are 0.75 points above the printed, too.",
+    "http10-parallel": " ns-2.35's drop rates of parallel connections are also 0.75 points above the table's.",
     "http11-pipelined": _PERSISTENT,
     "segment-filled": _PERSISTENT,
 }
@@ -139,8 +139,8 @@ def _of_chance(cells: Sequence[Cell], results: Results) -> str:
     if not missed:
         return ""
     return (
-        f"Of ours, a single seed's figures miss the mean of the others' by more than the first tolerance in"
-        f" {fmean(missed):.1%}."
+        "In our runs, a single seed's figures differ from the mean of the others by more than the first"
+        f" tolerance in {fmean(missed):.1%}."
     )
 
 
@@ -158,7 +158,7 @@ def _range(values: Iterable[float]) -> str:
 def _charts(results: Results, *, strategy: str) -> Mapping[str, alt.TopLevelMixin]:
     cells = known(_cells(strategy), results)
     printed = {cell: published()[cell].rate for cell in cells}
-    title = f"Retrieval rate, {strategy}: a line for each number of web clients; diamonds: published"
+    title = f"Retrieval rate, {strategy}: one line per number of web clients; diamonds: published"
     return {title: rates_by_ftp_clients(printed, results, series=lambda cell: f"{cell.webs} web clients")}
 
 

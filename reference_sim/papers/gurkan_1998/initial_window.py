@@ -56,7 +56,7 @@ def _judge_rates(results: Results) -> Judgement:
     )
     remarks = (
         f"{CHOICES} Single printed rates contradict their neighbours (serial, 8 web and 3 FTP clients: 4259 with "
-        "a window of two, 2779 with three), as one run each of a full link gives. "
+        "a window of two, 2779 with three), as expected from single runs on a full link. "
         f"Of {_of_larger_windows(results)}."
     )
     return judged(comparisons, share=SHARE, share_reason=SHARE_REASON, remarks=remarks)
@@ -80,9 +80,9 @@ def _judge_gains(results: Results) -> Judgement:
         for one, other in zip(_every_rate(cell, results), _every_rate(_with(cell, 2), results), strict=True)
     )
     remarks = (
-        "The gain of a strategy is the geometric mean over its cells of the ratio of the rates. Three segments "
-        "are compared with two by the means over the seeds; of single seeds, as the thesis has single runs, the "
-        f"least rate with three is {single:.2f} of that with two."
+        "The gain of a strategy is the geometric mean of the rate ratios over its cells. Three segments are"
+        " compared with two by the means over the seeds. Of single seeds (the thesis has single runs), the"
+        f" lowest rate with three is {single:.2f} of that with two."
     )
     return judged(comparisons, remarks=remarks)
 
@@ -116,7 +116,7 @@ def _worst_third(strategy: str, results: Results) -> Comparison:
     """Return the worst ratio of three segments to two, on the busiest link."""
     ratios = _ratios(strategy, results, of=3, over=2)
     return Comparison(
-        what=f"least rate with three segments over that with two, {_HIGH_LOAD} FTP clients, {strategy}",
+        what=f"lowest ratio of the rates with three and two segments, {_HIGH_LOAD} FTP clients, {strategy}",
         unit="",
         published=(0.0, 1.0),
         ours=Mean(min(ratio for cell, ratio in ratios.items() if cell.ftps == _HIGH_LOAD)),

@@ -45,9 +45,10 @@ def _both_above(results: Results) -> Judgement:
     comparisons = [_above(cell, results) for cell in _cells(results) if cell.strategy in (_PIPELINED, _FILLED)]
     comparisons += [_shift(webs, results) for webs in _PLOTTED_WEBS]
     remarks = (
-        "The tables contradict the text in one cell: with 16 web clients and no FTP client pipelined (14882) is "
-        'below parallel (15354). "By approximately 2 kbytes/sec" is taken as the mean shift of pipelined over '
-        f"the mean of the HTTP/1.0 curves, where an FTP client fills the link. {_whole_grid(results)}"
+        "The tables contradict the text in one cell: with 16 web clients and no FTP client pipelined (14882)"
+        ' is below parallel (15354). "By approximately 2 kbytes/sec" is read as the mean difference between'
+        " pipelined and the mean of the HTTP/1.0 curves, in cells whose link an FTP client fills."
+        f" {_whole_grid(results)}"
     )
     return judged(
         comparisons,
@@ -68,10 +69,8 @@ def _whole_grid(results: Results) -> str:
     )
     text = f"Over the whole grid, {near}; {points(figures_of(published(), results))}."
     if chance := _own_orders(list(published()), results):
-        text += (
-            f" Of ours, single seeds have {min(chance)} to {max(chance)} pairs in the order of the others' mean."
-        )
-    return f"{text} In another order are: {others}." if others else text
+        text += f" Our single seeds have {min(chance)} to {max(chance)} pairs in the order of the others' mean."
+    return f"{text} In another order: {others}." if others else text
 
 
 def _own_orders(cells: Sequence[Cell], results: Results) -> list[int]:
@@ -176,7 +175,9 @@ def _bounded(results: Results) -> Judgement:
         for cell in alone
         if cell.webs == min(one.webs for one in alone)
     ]
-    return judged(comparisons, remarks='"About" is 15 % of a rate, and two points of 10 %: the table has 8.8.')
+    return judged(
+        comparisons, remarks='"About" allows 15 % of a rate, and two points of the 10 %: the table has 8.8.'
+    )
 
 
 def _approaching(results: Results) -> Judgement:
@@ -188,9 +189,9 @@ def _approaching(results: Results) -> Judgement:
         if cell.strategy == first and cell.ftps in _HIGH_LOADS
     ]
     remarks = (
-        '"Approach each other": the rates are less than half as far apart as without FTP clients. In the tables '
-        f"this holds in {_printed_approaches()} of the {len(_printed_pairs())} pairs; of ours one more may be "
-        "off, by the chance of single runs."
+        '"Approach each other": the rates differ by less than half of their difference without FTP clients. In'
+        f" the tables this holds in {_printed_approaches()} of the {len(_printed_pairs())} pairs. In ours one"
+        " more may deviate, by the chance of single runs."
     )
     share = (_printed_approaches() - 1) / len(_printed_pairs())
     return judged(comparisons, share=share, share_reason="one less than the tables' own", remarks=remarks)

@@ -164,14 +164,14 @@ def _label(strategy: str) -> str:
 def _judge(results: Results) -> Judgement:
     comparisons = [one for strategy in _FIGURES for one in _comparisons(strategy, results)]
     remarks = (
-        "The printed files are retrieved with their printed sizes (500 and 15000 bytes are clamps that the "
-        "distributions of section 3.1 do not explain); a pause is what a printed gap leaves when our retrieval "
-        "is taken from it. Section 4.1 says that pauses are 1 to 2 ms: the tables show 1 to 2 s."
+        "The printed files are retrieved with their printed sizes (the distributions of section 3.1 do not"
+        " explain the bounds of 500 and 15000 bytes). A pause is a printed gap less the time of our retrieval."
+        " Section 4.1 has pauses of 1 to 2 ms, the tables show 1 to 2 s."
     )
     return judged(
         comparisons,
         share=_SHARE,
-        share_reason="what else waits in the queue beside a file, printed to 0.01 s, is chance",
+        share_reason="the queue beside a file, printed to 0.01 s, is random",
         remarks=remarks,
     )
 
@@ -190,7 +190,7 @@ def _comparisons(strategy: str, results: Results) -> Iterator[Comparison]:
         absolute=True,
     )
     yield Comparison(
-        what=f"segments of 1460 bytes, but for the last of a file, {strategy}",
+        what=f"segments of 1460 bytes, except the last of a file, {strategy}",
         unit="share",
         published=1.0,
         ours=results.mean(label, "whole"),

@@ -51,7 +51,7 @@ _ALIKE: Final = 0.5
 #: Required share of the figures. The hosts of 1996 took time for a segment that ours send at once, and the
 #: server's own heartbeat adds or removes a line.
 _SHARE: Final = 0.8
-_SHARE_REASON: Final = "single lines hang on hosts' own times, of which one trace is printed"
+_SHARE_REASON: Final = "single lines depend on the hosts' own delays, and only one trace is printed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +243,7 @@ def _judge(
                 shape_tolerance=0.25,
             ),
             Comparison(
-                what="stall, as the text has it",
+                what="stall, by the text",
                 unit="ms",
                 published=stall_range,
                 ours=stall,
@@ -251,7 +251,7 @@ def _judge(
                 shape_tolerance=0.1,
             ),
             Comparison(
-                what="stall, as the figure has it",
+                what="stall, by the figure",
                 unit="ms",
                 published=stall_ms(lines, stall_after),
                 ours=stall,
@@ -306,7 +306,7 @@ def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.Top
             .mark_point()
             .encode(
                 x=alt.X("ms:Q", title="ms after the first line"),
-                y=alt.Y("byte:Q", title="byte of the response that it ends at or acknowledges"),
+                y=alt.Y("byte:Q", title="last byte, or acknowledged byte, of the response"),
                 color=alt.Color("of:N", sort=["published", "ours"], title=None),
                 shape=alt.Shape("sender:N", title="sent by"),
                 # The points coincide.
@@ -319,11 +319,11 @@ def _charts(figure: int, title: str) -> Callable[[Results], Mapping[str, alt.Top
 
 
 _CHOICES: Final = (
-    "The phases of the 200 ms heartbeats are drawn; of six retrievals one after the other the last is compared,"
-    " whose stall the ones before have set. The client's 0.65 ms before the first request of a connection (line 4"
-    " of Figure 2) and the ACK of the server's own heartbeat (line 2 of Figure 4) are not ours. The order of lines"
-    " is that of each sender: "
-    "on a shared Ethernet an ACK waits for the segment that holds the medium, on ours it does not."
+    "The phases of the 200 ms heartbeats are random. The last of six consecutive retrievals is compared, since"
+    " the earlier ones determine its stall. Our hosts lack the client's 0.65 ms before the first request of a"
+    " connection (line 4 of Figure 2) and the ACK of the server's own heartbeat (line 2 of Figure 4). The"
+    " lines are in the order of each sender: on a shared Ethernet an ACK waits for the segment that occupies"
+    " the medium, on ours it does not."
 )
 
 H2: Final = Experiment(

@@ -187,7 +187,7 @@ def _options(printed: str) -> bytes:
         return b""
     name, value = printed.split()
     if name != "mss":
-        raise ValueError(f"the TCP option {printed!r} is not one that the figures print")
+        raise ValueError(f"the TCP option {printed!r} is not in the figures")
     return struct.pack(">BBH", _MSS_OPTION_KIND, 4, int(value))
 
 

@@ -99,7 +99,7 @@ def _judge_acks(results: Results) -> Judgement:
     return judged(
         [
             Comparison(
-                what="share of the stalls of an unfixed server that such ACKs spare",
+                what="share of an unfixed server's stalls that such ACKs avoid",
                 unit="share",
                 published=1.0,
                 ours=Mean((ms(APACHE, _LATE) - ms(APACHE, _PROMPT)) / stalls),
@@ -117,8 +117,8 @@ def _judge_acks(results: Results) -> Judgement:
                 neutral=0.0,
             ),
         ],
-        remarks="One segment's time is that of 1460 bytes at 8.7 Mb/s, as section 2.1 measured: 1.34 ms. The hosts"
-        " and the page are those of Table 1; the server is the unfixed one.",
+        remarks="One segment's time is 1.34 ms: 1460 bytes at 8.7 Mb/s, as measured in section 2.1. The hosts"
+        " and the page are those of Table 1; the server has no fix.",
     )
 
 
@@ -169,7 +169,7 @@ def _judge_decay(results: Results) -> Judgement:
                 for pause in _PAUSES_S
             ),
             _must(
-                f"what the cap costs after {shortest} s",
+                f"cost of the cap after {shortest} s",
                 "round trips",
                 (of(_CAPPED, shortest, "seconds") - of("decay", shortest, "seconds")) / _RTT_S,
                 (0, inf),
@@ -185,8 +185,8 @@ def _judge_decay(results: Results) -> Judgement:
                 for pause in _PAUSES_S[:-1]
             ),
         ],
-        remarks='The paper has no cap ("determining parameters for this approach is difficult"): ours is about'
-        " 4 KB, three segments.",
+        remarks='The paper gives no cap ("determining parameters for this approach is difficult"); ours is'
+        " about 4 KB, three segments.",
     )
 
 
@@ -234,7 +234,7 @@ def _judge_closing(results: Results) -> Judgement:
                 (of("keep", "flight"), inf),
             ),
             Comparison(
-                what=f"what a new connection costs against a reset, {closed}",
+                what=f"cost of a new connection against a reset, {closed}",
                 unit="round trips",
                 published=1.0,
                 ours=Mean((of(closed, "seconds") - of("reset", "seconds")) / _RTT_S),
@@ -243,8 +243,8 @@ def _judge_closing(results: Results) -> Judgement:
                 neutral=0.0,
             ),
         ],
-        remarks="The sender's TCP keeps its window, as SunOS 4.x does; the server closes what is idle. A time"
-        " that is longer than the pause protects from nothing.",
+        remarks="The sender's TCP keeps its window, as SunOS 4.x does; the server closes idle connections. A"
+        " timeout longer than the pause has no effect.",
     )
 
 

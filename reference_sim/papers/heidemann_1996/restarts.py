@@ -111,13 +111,13 @@ def _judge(results: Results) -> Judgement:
         ),
         _must(f"{first} 3 s, reset", "packets", flight(f"reset {_PAUSE_S} s"), (1, 1)),
         _must(
-            "share of a kept window that leaves in one burst",
+            "share of a kept window that is sent in one burst",
             "of 1",
             results.value(f"keep {_PAUSE_S} s", "burst") / kept,
             (1, 1),
         ),
         _must(
-            "what a reset costs against a kept window",
+            "cost of a reset against a kept window",
             "round trips",
             (spans["reset"] - spans["keep"]) / _RTT_S,
             (1, inf),
@@ -149,9 +149,9 @@ def _judge(results: Results) -> Judgement:
 
 
 _REMARKS: Final = (
-    "The paper did not measure this; it is held to what it says of each policy. Packets are paced t/n apart: the "
-    'text\'s "one every n/t seconds" has the fraction the wrong way round. FreeBSD 2.1 is not simulated on '
-    "its own, for its TCP is 4.4BSD's."
+    "The paper did not measure this; the comparisons are its statements about each policy. Packets are paced"
+    ' t/n apart: the text\'s "one every n/t seconds" has the inverse fraction. FreeBSD 2.1 is not simulated'
+    " separately, because its TCP is 4.4BSD's."
 )
 
 
@@ -184,7 +184,7 @@ def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
             color=alt.Color("policy:N", sort=list(POLICIES), title="the window is"),
         )
     )
-    return {"Section 2.4: what leaves after a pause": chart}
+    return {"Section 2.4: packets after a pause": chart}
 
 
 H4: Final = Experiment(claim="H4", studies=frozenset({"idle_restart"}), runs=_runs, judge=_judge, charts=_charts)

@@ -88,7 +88,7 @@ def _judge(results: Results) -> Judgement:
         ),
         *(
             Comparison(
-                what=f"rate with {kbytes} KB, a buffer a round trip",
+                what=f"rate with {kbytes} KB, one buffer per round trip",
                 unit="Mb/s",
                 published=_bound(kbytes),
                 ours=rate,
@@ -108,8 +108,8 @@ def _bound(kbytes: int) -> float:
 
 
 _REMARKS: Final = (
-    "The paper measured nothing here: it prints the bandwidth-delay product, which its rule is held to, and that "
-    "4 KB is common and too little. Ours is the rate on the link, headers of 40 bytes included."
+    "The paper measured nothing here. It prints the bandwidth-delay product, with which its rule is compared,"
+    " and calls 4 KB common and too small. Ours is the rate on the link, including headers of 40 bytes."
 )
 
 

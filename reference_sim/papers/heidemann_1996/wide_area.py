@@ -54,8 +54,8 @@ def _judge(results: Results) -> Judgement:
             )
             for where in _WIDE
         ],
-        remarks="The paper says so and measures nothing; the hosts, the page and what a connection costs are those"
-        " of Table 1.",
+        remarks="The paper states this without a measurement; the hosts, the page and the cost of a connection"
+        " are those of Table 1.",
     )
 
 

@@ -88,7 +88,7 @@ def _shares(results: Results) -> Iterator[Comparison]:
         published = published_pages()[name].corrupted
         error = sqrt(published * (1 - published) * (1 / _PUBLISHED_TRANSFERS + 1 / len(hits)))
         yield Comparison(
-            what=f"{name}: transfers that bit errors hit",
+            what=f"{name}: transfers with bit errors",
             unit="%",
             published=published_pages()[name].corrupted_percent,
             ours=_share(hits),
@@ -109,7 +109,7 @@ def _order(results: Results) -> Iterator[Comparison]:
     order = ("oufr", "acts", "lerc", "test")
     for more, fewer in pairwise(order):
         yield Comparison(
-            what=f"{more} is hit more often than {fewer}",
+            what=f"{more} has bit errors more often than {fewer}",
             unit="times",
             published=(1.0, inf),
             ours=Mean(sum(_hits(results, more)) / max(sum(_hits(results, fewer)), 1)),
@@ -135,7 +135,7 @@ def _effects(results: Results) -> Iterator[Comparison]:
     others = [name for name in PAGES if name != "oufr"]
     for name in others:
         yield Comparison(
-            what=f"{name}: mean time with errors beyond that without",
+            what=f"{name}: additional mean time with errors",
             unit="of the time",
             published=(0.0, _MINIMAL),
             ours=_excess(results, name),
@@ -145,7 +145,7 @@ def _effects(results: Results) -> Iterator[Comparison]:
         )
     most = max(_excess(results, name).value for name in others)
     yield Comparison(
-        what="oufr: mean time with errors beyond that without, above every other page's",
+        what="oufr: additional mean time with errors, above every other page's",
         unit="of the time",
         published=(most, inf),
         ours=_excess(results, "oufr"),
@@ -159,10 +159,10 @@ def _judge(results: Results) -> Judgement:
     count = len(results.of("oufr", "lost"))
     return judged(
         [*_shares(results), *_order(results), *_effects(results)],
-        remarks=f"One bit error rate for all pages, {bit_error_rate():.2e}, is fitted to the four shares of Table"
-        f" 2 (most likely, if each page was transferred as often); {count} transfers of each page. The tolerance"
-        f" of a share is its sampling error at 95 %, ours and that of about {_PUBLISHED_TRANSFERS} transfers in 48"
-        " minutes.",
+        remarks=f"One bit error rate for all pages, {bit_error_rate():.2e}, is fitted to the four shares of"
+        f" Table 2 (maximum likelihood, if each page was transferred equally often). Each page has {count}"
+        " transfers. The tolerance of a share is the sampling error at 95 % of ours and of about"
+        f" {_PUBLISHED_TRANSFERS} transfers in 48 minutes.",
     )
 
 

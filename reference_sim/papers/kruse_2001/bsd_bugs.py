@@ -42,7 +42,7 @@ def transfer(simulation: Simulation) -> Mapping[str, float]:
     return {
         **flights(simulation),
         "segments an ACK": median(at_once) / _SEGMENT_BYTES,
-        "most segments an ACK": max(at_once) / _SEGMENT_BYTES,
+        "maximum number of segments per ACK": max(at_once) / _SEGMENT_BYTES,
         "seconds": (data[-1] - data[0]).total_seconds(),
     }
 
@@ -67,12 +67,12 @@ def _exactly(what: str, published: float, ours: float) -> Comparison:
 
 def _comparisons(results: Results) -> Iterator[Comparison]:
     for name, first, every in ((_FIXED, 1, 2), (_SHIPPED, 2, 3)):
-        yield _exactly(f"{name}: first window of a passive opener", first, results.value(name, "flight 0"))
-        yield _exactly(f"{name}: segments that an ACK acknowledges", every, results.value(name, "segments an ACK"))
-        yield _exactly(f"{name}: at most", every, results.value(name, "most segments an ACK"))
+        yield _exactly(f"{name}: initial window of a passive opener", first, results.value(name, "flight 0"))
+        yield _exactly(f"{name}: segments per ACK", every, results.value(name, "segments an ACK"))
+        yield _exactly(f"{name}: at most", every, results.value(name, "maximum number of segments per ACK"))
     later = results.value(_SHIPPED, "seconds") - results.value(_FIXED, "seconds")
     yield Comparison(
-        what="fewer ACKs hinder the window: 400 kB take longer, though they start with two segments",
+        what="fewer ACKs slow the window's growth: 400 kB take longer, although they start with two segments",
         unit="RTT",
         published=(0.0, inf),
         ours=Mean(round_trips(later)),
@@ -85,7 +85,7 @@ def _comparisons(results: Results) -> Iterator[Comparison]:
 def _judge(results: Results) -> Judgement:
     return judged(
         list(_comparisons(results)),
-        remarks=f"Over a round trip of {RTT_NS / SECOND:.2f} s that takes no time to send, with timestamps.",
+        remarks=f"Over a round trip of {RTT_NS / SECOND:.2f} s without serialization time, with timestamps.",
     )
 
 

@@ -163,8 +163,8 @@ def _sensitivity(results: Results) -> str:
         for choice in _SERVERS
     )
     return (
-        f"Measured over model, smallest and largest of all pages and splits: {of_splits}."
-        f" HTTP/1.0 with another server, of the {_SPLIT} split: {of_servers}."
+        f"Measured time over model time, minimum and maximum of all pages and splits: {of_splits}. HTTP/1.0"
+        f" with another server, of the {_SPLIT} split: {of_servers}."
     )
 
 
@@ -172,10 +172,10 @@ def _judge(results: Results) -> Judgement:
     return judged(
         [*_bounds(results), *_agreements(results)],
         remarks=_sensitivity(results)
-        + " Test exceeds the model with the larger window where its document is one segment: the first flight,"
-        " which the model fills, then carries nothing else. No effect of browser or server is needed for that."
-        " Four connections beat the bound for some splits of Test, for its packing counts slow start anew for"
-        " each element and so gives a connection one more than the others.",
+        + " With the larger window, Test exceeds the model if its document is one segment: the first flight,"
+        " which the model fills, then carries nothing else. This needs no effect of browser or server. Four"
+        " connections are faster than the bound for some splits of Test: its packing counts slow start anew"
+        " for each element, and so gives a connection one more than the others.",
     )
 
 

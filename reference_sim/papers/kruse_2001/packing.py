@@ -22,11 +22,11 @@ __all__ = ["EXAMPLES", "PACKING", "runs"]
 
 #: Section 5.3.3, worked by hand: sizes, number of connections, and each connection's elements.
 EXAMPLES: Final[tuple[tuple[Sequence[int], int, list[list[int]]], ...]] = (
-    # Step 1: 10. Step 2: 6 on the next connection; 5 does not fit there and opens the third. With 5, 4 would
-    # exceed 6: steps 3 and 4 put 4 there, on the shortest, 5 + 4. Step 2: with 9 the 3 would exceed 10, with
-    # 6 it makes 9.
+    # Step 1: 10 on the first connection. Step 2: 6 on the second; 5 does not fit there and opens the third.
+    # There, 5 + 4 exceeds 6, so steps 3 and 4 put 4 on this shortest connection. Step 2: 9 + 3 would exceed
+    # 10, and 6 + 3 is 9.
     ((10, 6, 5, 4, 3), 3, [[0], [2, 3], [1, 4]]),
-    # Steps 3 and 4: with two connections the time has to grow, each time on the shorter connection.
+    # Steps 3 and 4: with two connections the time must grow, each time on the shorter connection.
     ((10, 6, 5, 4, 3), 2, [[0, 3], [1, 2, 4]]),
     # Only as many connections as reduce the time.
     ((10, 3, 3, 3), 4, [[0], [1, 2, 3]]),
@@ -92,7 +92,7 @@ def _bounds() -> Iterator[Comparison]:
             share = sum(counted) / FOUR.connections
             least = max(*counted, share)
             yield Comparison(
-                what=f"{name}, {split}: longest connection over the least possible",
+                what=f"{name}, {split}: longest connection over the possible minimum",
                 unit="times",
                 published=(1.0, (share + max(counted)) / least),
                 ours=Mean(longest / least),
@@ -122,9 +122,9 @@ def _orders(results: Results) -> Iterator[Comparison]:
 def _judge(results: Results) -> Judgement:
     return judged(
         [*_worked_by_hand(), *_bounds(), *_orders(results)],
-        remarks="The printed order of the elements (size(E_i) <= size(E_i+1)) contradicts the text, which takes"
-        " the largest first and calls it descending: this is the descending one. That orders differ little the"
-        " paper reckoned with its model; here it is simulated.",
+        remarks="The printed order of the elements (size(E_i) <= size(E_i+1)) contradicts the text, which"
+        " takes the largest first and calls the order descending; ours is descending. By the paper's model,"
+        " orders differ little; here this is simulated.",
     )
 
 

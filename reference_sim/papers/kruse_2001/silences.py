@@ -84,12 +84,12 @@ def _comparison(what: str, published: float, ours: float) -> Comparison:
 def _of_figure_6(results: Results) -> Comparison:
     """Compare the last GET: "all GET requests were issued while the first element was being received"."""
     (times,) = results.measured[label("oufr", PIPELINED)]
-    asked = max(value for quantity, value in times.items() if quantity.endswith(" requested"))
+    requested = max(value for quantity, value in times.items() if quantity.endswith(" requested"))
     return Comparison(
         what="oufr: last GET over the end of the first element (Figure 6)",
         unit="times",
         published=(0.0, 1.0),
-        ours=Mean(asked / times["0 received"]),
+        ours=Mean(requested / times["0 received"]),
         tolerance=0.0,
         shape_tolerance=_SHAPE_RTT,
     )
@@ -108,10 +108,10 @@ def _judge(results: Results) -> Judgement:
     flights = ", ".join(f"{name} {results.value(label(name, PIPELINED), 'between flights'):.2f}" for name in PAGES)
     return judged(
         [*_comparisons(results), _of_figure_6(results)],
-        remarks="Behind a document of one segment its requests take a round trip in any case: of pipelining, what"
-        " lies behind the first inline object is compared. Silences between two flights of slow start, while the"
-        f" server has the requests and may not send, are no lulls; where they fall between objects, in"
-        f" RTT: {flights}.",
+        remarks="After a document of one segment, its requests take a round trip in any case. With pipelining,"
+        " the time after the first inline object is therefore compared. Silences between two flights of slow"
+        " start are no lulls: the server has the requests and may not send. Where they fall between objects,"
+        f" they last (RTT): {flights}.",
     )
 
 

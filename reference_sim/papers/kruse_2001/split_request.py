@@ -72,15 +72,15 @@ def _comparisons(results: Results) -> Iterator[Comparison]:
 def _judge(results: Results) -> Judgement:
     return judged(
         list(_comparisons(results)),
-        remarks="The paper does not say why the second packet waits. Here Nagle's algorithm holds it until the"
-        " first is acknowledged, so that the server's delayed ACK (up to 200 ms) comes on top of the round trip.",
+        remarks="The paper gives no reason for the second packet's wait. Here Nagle's algorithm holds it until"
+        " the ACK of the first, so that the server's delayed ACK (up to 200 ms) adds to the round trip.",
     )
 
 
 def _charts(results: Results) -> Mapping[str, alt.TopLevelMixin]:
     return {
         "Figure 7: HTTP/1.0, 4 connection page retrieval, oufr": lines(results, label("oufr", FOUR)),
-        "Figure 7, had the GET been in one packet": lines(results, label("oufr", _WHOLE)),
+        "Figure 7 with the GET in one packet": lines(results, label("oufr", _WHOLE)),
     }
 
 

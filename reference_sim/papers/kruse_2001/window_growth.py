@@ -138,7 +138,7 @@ def _of_equations_2_to_4(results: Results) -> Iterator[Comparison]:
 def _of_equation_5(results: Results) -> Comparison:
     flown = _flown(results, _label(1, delayed_acks=True))[_SETTLED:-1]
     return Comparison(
-        what="growth a round trip with delayed ACKs, from the third flight on",
+        what="growth per round trip with delayed ACKs, from the third flight on",
         unit="times",
         published=GROWTH_WITH_DELAYED_ACKS,
         ours=Mean((flown[-1] / flown[0]) ** (1 / (len(flown) - 1))),
@@ -165,12 +165,12 @@ def _of_equation_6(results: Results) -> Iterator[Comparison]:
 
 def _judge_growth(results: Results) -> Judgement:
     first = _exactly(
-        "first window at an MSS of 1460 (equation 1)", "segments", 3, -(-initial_window(_MSS) // _MSS)
+        "initial window at an MSS of 1460 (equation 1)", "segments", 3, -(-initial_window(_MSS) // _MSS)
     )
     return judged(
         [first, *_of_equations_2_to_4(results), _of_equation_5(results), *_of_equation_6(results)],
-        remarks="Beside the flights of a simulated sender stand those of equations 2 to 4. Its receiver waits 1 ms"
-        " for a second segment, its path takes no time to send: what the equations neglect.",
+        remarks="The flights of a simulated sender are compared with those of equations 2 to 4. Its receiver"
+        " waits 1 ms for a second segment, and its path has no serialization time: the equations neglect both.",
     )
 
 

@@ -81,8 +81,8 @@ def _write_pages(
     for paper, shown in by_paper.items():
         if shown:
             _write(folder / f"{paper}.html", paper_page(paper, shown, drawings, effort))
-    asked = {paper: shown for paper, shown in by_paper.items() if shown}
-    _write(folder / "index.html", index_page(asked, effort, has_baselines=has_baselines))
+    requested = {paper: shown for paper, shown in by_paper.items() if shown}
+    _write(folder / "index.html", index_page(requested, effort, has_baselines=has_baselines))
 
 
 def _write(path: Path, text: str) -> None:

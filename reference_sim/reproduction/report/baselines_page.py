@@ -68,7 +68,7 @@ def baselines_chart(rows: Sequence[Row]) -> alt.TopLevelMixin:
         alt.Chart(frame)
         .mark_point()
         .encode(
-            x=alt.X("residual:Q", title="residual: the model above the simulator", axis=alt.Axis(format="+.0%")),
+            x=alt.X("residual:Q", title="residual: model time above simulated time", axis=alt.Axis(format="+.0%")),
             y=alt.Y("model:N", sort=names, title=None),
             yOffset=alt.YOffset("loss:N"),
             color=alt.Color("loss:N", title="lost", legend=alt.Legend(format=".0%")),

@@ -28,7 +28,7 @@ _CLASSES: Final = {
 def document(title: str, body: str, effort: Effort) -> str:
     """Return a complete page; ``body`` is HTML."""
     runs = "fewer and shorter runs (--quick)" if effort.quick else "full runs"
-    footer = f"tcptrace-http {__version__}; {runs}; repetitions of what is random: {effort.seeds}"
+    footer = f"tcptrace-http {__version__}; {runs}; seeds per random run: {effort.seeds}"
     framed = f"{body}\n<footer><p>{escape(footer)}</p></footer>"
     return html_page(title, framed, style=style_of(__package__ or ""))
 

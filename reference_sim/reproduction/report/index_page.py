@@ -26,10 +26,10 @@ _BASELINES: Final = (
 def index_page(by_paper: Mapping[str, Sequence[Outcome]], effort: Effort, *, has_baselines: bool = False) -> str:
     """Return the HTML of the page."""
     verdicts = [one.judgement.verdict for shown in by_paper.values() for one in shown]
-    asked = f"{len(verdicts)} of the {len(claims())} claims of {len(TITLES)} papers"
+    requested = f"{len(verdicts)} of the {len(claims())} claims of {len(TITLES)} papers"
     body = [
         "<header><h1>Claims of the papers, simulated</h1>",
-        f'<p class="source">{asked}, each beside what the paper prints, with the rule that judges it.</p>',
+        f'<p class="source">{requested}, each beside what the paper prints, with the rule that judges it.</p>',
         score(verdicts),
         "</header>",
         "<main>",

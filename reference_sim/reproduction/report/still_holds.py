@@ -94,4 +94,4 @@ def _words(outcome: Outcome) -> str:
     if outcome.failures:
         return f"{_COULD_NOT}: {outcome.failures[0].error}"
     found = conclusion(outcome.judgement.comparisons)
-    return f"{found.holding} ({found.kept} of {found.asked})" if found.asked else str(found.holding)
+    return f"{found.holding} ({found.kept} of {found.requested})" if found.requested else str(found.holding)

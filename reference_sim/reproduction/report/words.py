@@ -24,8 +24,8 @@ _NOISE: Final = 1e-12
 
 def certainty(outcome: Outcome) -> str:
     """Describe the fragility of a verdict: one figure, or single seeds with their share of agreement."""
-    figure_alone = ["one figure more or less turns it over"] if outcome.judgement.is_on_edge else []
-    seeds = [f"{outcome.agreeing} of {outcome.seeds} seeds alone give it"] if outcome.seeds else []
+    figure_alone = ["one figure more or less changes it"] if outcome.judgement.is_on_edge else []
+    seeds = [f"{outcome.agreeing} of {outcome.seeds} single seeds give it"] if outcome.seeds else []
     return f"uncertain: {', '.join(figure_alone + seeds)}"
 
 

@@ -119,7 +119,7 @@ def test_b2_the_connections_of_maxconn_open_together():
 
 
 def test_b3_more_connections_never_take_longer_and_beyond_the_objects_nothing_changes():
-    for part in ("one step fewer", "1 over 51", "more than 51"):
+    for part in ("fewer over more", "1 over 51", "more than 51"):
         assert set(verdicts("B3", part)) == {Verdict.REPRODUCED}
 
 
@@ -147,7 +147,7 @@ def test_b4_holds_for_each_page_of_few_objects_and_spares_more_with_many():
     assert judgement("B4").verdict is Verdict.REPRODUCED_IN_SHAPE
     missed = {one.what for one in judgement("B4").comparisons if one.verdict is Verdict.NOT_REPRODUCED}
     pages = ("bhalekar-25-small", "bhalekar-25-medium", "fifty-small", "espn")
-    assert missed == {f"latency spared against browsers without pipelining, {page}" for page in pages}
+    assert missed == {f"latency saved against browsers without pipelining, {page}" for page in pages}
 
 
 def test_b4_the_optimized_browser_saves_a_rtt_of_three():
@@ -183,7 +183,7 @@ def test_b5_is_reproduced_but_for_the_new_connection_and_the_twentieth_of_the_ba
     missed = [one.what for one in judgement("B5").comparisons if one.verdict is not Verdict.REPRODUCED]
     assert missed == [
         "150 kB from the hub, new connection",
-        "bytes over the satellite, without the caches over with them, at most",
+        "maximum ratio of satellite bytes, without over with the caches",
     ]
 
 
@@ -249,7 +249,7 @@ def test_b5_the_least_recently_used_document_leaves_a_full_cache():
 def test_b6_is_reproduced_except_for_the_latency_saved_by_deltas():
     assert judgement("B6").verdict is Verdict.REPRODUCED_IN_SHAPE
     missed = [one.what for one in judgement("B6").comparisons if one.verdict is not Verdict.REPRODUCED]
-    assert missed == ["latency saved by deltas and compression, at most"]
+    assert missed == ["maximum latency saved by deltas and compression"]
 
 
 def test_b6_the_corpus_has_the_sizes_of_section_5_5():
@@ -307,7 +307,7 @@ def test_b6_copies_of_an_unchanged_text_are_a_few_bytes():
 def test_b6_ed_takes_no_line_that_would_end_its_input():
     with pytest.raises(ScenarioError, match="full stop"):
         ed_script("a\n", ".\n")
-    with pytest.raises(ScenarioError, match="no command"):
+    with pytest.raises(ScenarioError, match="not a command"):
         apply_ed_script("a\n", "nonsense\n")
 
 
@@ -335,7 +335,7 @@ def test_b7_shared_blocks_shorten_it_for_concurrent_ones_too():
 
 
 def test_b7_a_cached_connection_skips_the_handshake():
-    assert ours("B7", "T/TCP: round trips spared") == pytest.approx(1.0, abs=0.01)
+    assert ours("B7", "T/TCP: round trips saved") == pytest.approx(1.0, abs=0.01)
 
 
 def test_b8_is_reproduced():
@@ -343,12 +343,12 @@ def test_b8_is_reproduced():
 
 
 def test_b8_the_first_segment_alone_waits_200_ms_for_its_ack_and_two_do_not():
-    waits = [ours("B8", f"wait for its ACK, first window of {window}") for window in (1, 2, 3, 4)]
+    waits = [ours("B8", f"wait for its ACK, initial window of {window}") for window in (1, 2, 3, 4)]
     assert waits == pytest.approx([0.2, 0, 0, 0])
 
 
 def test_b8_a_response_of_four_segments_takes_one_rtt():
-    assert ours("B8", "less than 4 KB from the request on, first window of 4") == pytest.approx(1.0)
+    assert ours("B8", "less than 4 KB from the request on, initial window of 4") == pytest.approx(1.0)
 
 
 def test_the_hybrid_network_has_the_delays_that_it_is_asked_for():

@@ -91,7 +91,7 @@ def test_outcome_of_each_claim(claim: str, verdict: Verdict) -> None:
 
 @pytest.mark.parametrize(
     ("claim", "what"),
-    [("E1", "total of map: E-TCP needs more than Reno"), ("E4", "total of map, HTML-pre: gain over Reno")],
+    [("E1", "total of map: E-TCP takes longer than Reno"), ("E4", "total of map, HTML-pre: gain over Reno")],
 )
 def test_the_maps_total_has_the_other_sign_and_is_not_in_shape(claim, what):
     (one,) = (one for one in BY_CLAIM[claim].judge(results(claim)).comparisons if one.what == what)

@@ -41,7 +41,9 @@ def test_a_changed_source_of_a_measure_or_its_imports_is_another_run(monkeypatch
     for name in (table_1.__name__, "reference_sim.reproduction.readings"):
         sources = {name: module._source(name) + b"\n# changed\n"}
         monkeypatch.setattr(
-            module, "_source", lambda asked, known=sources, read=module._source: known.get(asked) or read(asked)
+            module,
+            "_source",
+            lambda requested, known=sources, read=module._source: known.get(requested) or read(requested),
         )
         module._digest_of.cache_clear()
         changed.add(of())

@@ -112,7 +112,7 @@ def test_scenarios_and_judgements_that_fail_are_named_too(store):
 @pytest.mark.slow
 def test_a_process_that_dies_takes_only_its_own_runs_with_it(store):
     broken, _ = reproduce([experiment("H1", dies, count=2), experiment("H6", count=40)], store=store, jobs=2)
-    assert "a process that simulated died" in broken.judgement.remarks
+    assert "a simulating process died" in broken.judgement.remarks
     again = reproduce([experiment("H6", count=40)], store=store, jobs=2)[0]
     assert again.judgement.verdict is Verdict.REPRODUCED
     assert not again.failures
@@ -197,11 +197,11 @@ def test_progress_counts_every_run(store):
 
 
 def test_effort_is_handed_to_the_experiment(store):
-    asked = []
+    requested = []
     example = experiment("H1")
 
     def runs(effort):
-        asked.append(effort)
+        requested.append(effort)
         return example.runs(effort)
 
     reproduce(
@@ -209,4 +209,4 @@ def test_effort_is_handed_to_the_experiment(store):
         store=store,
         effort=Effort(seeds=3, quick=True),
     )
-    assert asked == [Effort(seeds=3, quick=True)]
+    assert requested == [Effort(seeds=3, quick=True)]

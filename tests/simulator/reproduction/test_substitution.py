@@ -64,7 +64,7 @@ def test_clients_and_servers_stand_on_the_users_network():
 
 
 def test_a_network_without_a_place_for_a_hub_is_refused_by_name():
-    with pytest.raises(ScenarioError, match="'wan' has no place for 'hub'"):
+    with pytest.raises(ScenarioError, match="'wan' has no host 'hub'"):
         list(Substitution(network=network("wan")).runs(experiments()["B4"])(QUICK))
 
 
@@ -74,7 +74,7 @@ def test_a_claim_that_a_network_has_no_place_for_is_reported_and_the_others_cont
         refused, fine = reproduce(
             wanted, store=store, effort=QUICK, substitution=Substitution(network=network("wan"))
         )
-    assert "no place for 'hub'" in refused.failures[0].error
+    assert "no host 'hub'" in refused.failures[0].error
     assert not fine.failures
 
 
@@ -101,7 +101,7 @@ def figure(published, ours, *, unit="ms", neutral=None):
 
 
 @pytest.mark.parametrize(
-    ("comparisons", "kept", "asked", "holding"),
+    ("comparisons", "kept", "requested", "holding"),
     [
         ([figure(0.3, 0.1, neutral=0.0), figure(14.0, 1.5, neutral=1.0)], 2, 2, Holding.HOLDS),
         ([figure(0.3, 0.0, neutral=0.0), figure(14.0, 1.5, neutral=1.0)], 1, 2, Holding.IN_PART),
@@ -113,9 +113,9 @@ def figure(published, ours, *, unit="ms", neutral=None):
         ([figure((1.0, 2.0), 7.0)], 0, 0, Holding.NOT_ASKED),
     ],
 )
-def test_a_conclusion_is_the_signs_of_effects_and_the_order_of_figures(comparisons, kept, asked, holding):
+def test_a_conclusion_is_the_signs_of_effects_and_the_order_of_figures(comparisons, kept, requested, holding):
     found = conclusion(comparisons)
-    assert (found.kept, found.asked, found.holding) == (kept, asked, holding)
+    assert (found.kept, found.requested, found.holding) == (kept, requested, holding)
 
 
 def test_every_claim_of_stacks_names_knobs_that_there_are():

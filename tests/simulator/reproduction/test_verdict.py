@@ -126,9 +126,9 @@ def test_a_claim_is_judged_by_the_share_of_its_figures(ours, share):
 def test_nothing_is_judged_by_nothing_and_no_failure_is_without_a_reason():
     with pytest.raises(ValueError, match="at least one comparison"):
         judged([])
-    with pytest.raises(ValueError, match="has a reason"):
+    with pytest.raises(ValueError, match="needs a reason"):
         judged([compared(1.0, 9.0)])
-    with pytest.raises(ValueError, match="less than all figures"):
+    with pytest.raises(ValueError, match="a share below all figures"):
         judged([compared(1.0, 1.0)], share=0.9)
 
 

@@ -83,7 +83,7 @@ class Peer:
         #: Times of the next actions: a WINDOW_UPDATE, a reply, a request.
         self.later: list[tuple[float, Any]] = []
         self.unread: dict[int, float] = {}
-        self.asked: dict[int, dict[str, str]] = {}
+        self.requested: dict[int, dict[str, str]] = {}
         self.has_settings = self.is_over = False
         self.ended: set[int] = set()
         self.waiting = self.h2.data_to_send()
@@ -151,7 +151,7 @@ class Peer:
             case h2.events.RemoteSettingsChanged():
                 self.has_settings = True
             case h2.events.RequestReceived(stream_id=stream, headers=fields):
-                self.asked[stream] = {name.decode(): value.decode() for name, value in fields}
+                self.requested[stream] = {name.decode(): value.decode() for name, value in fields}
             case h2.events.DataReceived(stream_id=stream, flow_controlled_length=size):
                 self._take(stream, size)
             case h2.events.StreamEnded(stream_id=stream):
@@ -181,16 +181,16 @@ class Peer:
             self.h2.increment_flow_control_window(size, stream)
 
     def _reply(self, stream: int) -> None:
-        asked = self.asked[stream]
+        requested = self.requested[stream]
         self.h2.send_headers(stream, [(":status", "200"), ("content-type", "application/grpc")])
-        urgency = int(asked.get("priority", "u=3").removeprefix("u="))
+        urgency = int(requested.get("priority", "u=3").removeprefix("u="))
         not_before = 0.0
         if self.settings["is_head_alone"]:
             self.waiting += self.h2.data_to_send()
             self.socket.send(self.waiting)
             self.waiting = b""
         self.turns += 1
-        self.sending[stream] = Sending(int(asked[":path"].rpartition("/")[2]), urgency, self.turns, not_before)
+        self.sending[stream] = Sending(int(requested[":path"].rpartition("/")[2]), urgency, self.turns, not_before)
 
     def ask(self, request: dict[str, Any]) -> int:
         """Send a request; return its stream."""

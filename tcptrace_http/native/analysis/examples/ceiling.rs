@@ -2,7 +2,7 @@
 //!
 //! The plain run reads chunks of the program's size. It decodes the fixed headers of Ethernet, IPv4 and TCP,
 //! and finds the flow of each packet. `--one-shot` also keeps fourteen columns per packet and parses message
-//! heads: the least work of any analysis. The benchmark shows the native core beside both.
+//! heads: the minimum work of any analysis. The benchmark compares the native core with both.
 
 use std::collections::HashMap;
 use std::io::Read;

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use trace_model::column::{Columns, Values};
 use trace_model::rows::ClosedBy;
 
-/// Least number of flows that shows a connection per request, or competing parallel connections.
+/// Minimum number of flows for connection-per-request, or for competing parallel connections.
 const FLOWS_MIN: u32 = 3;
 
 /// Addresses of two hosts.

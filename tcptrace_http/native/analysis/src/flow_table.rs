@@ -30,7 +30,7 @@ use crate::window::Window;
 const CLOSED_MAX: usize = 8192;
 /// Maximum number of open flows: servers rarely have more connections, but SYN floods do.
 const OPEN_MAX: usize = 131_072;
-/// Least length of the open-flow queue before finished flows are removed from it.
+/// Minimum length of the open-flow queue before finished flows are removed from it.
 const QUEUE_MIN: usize = 64;
 
 /// Share of the flows: the host pairs whose hash is `index` modulo `count`.

@@ -4,10 +4,10 @@
 //! come from a nearer device. A slow handshake alone has other causes (address resolution, radio wake-up):
 //! answers are then faster than the handshake.
 
-/// Least ratio of the handshake time to the fastest ACK, and least difference.
+/// Minimum ratio of the handshake time to the fastest ACK, and minimum difference.
 const TIMES_MIN: i64 = 8;
 const LONGER_MIN_NS: i64 = 20_000_000;
-/// Least number of ACKs and of answers as evidence.
+/// Minimum number of ACKs and of answers as evidence.
 const ACKS_MIN: u32 = 3;
 const ANSWERS_MIN: u32 = 3;
 /// Jitter of round trips, as a divisor.

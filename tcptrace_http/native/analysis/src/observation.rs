@@ -6,7 +6,7 @@
 
 use trace_model::rows::ObservationPoint;
 
-/// Least ratio of the two halves if the capture point is at one end.
+/// Minimum ratio of the two halves if the capture point is at one end.
 ///
 /// A kernel answers within about 50 µs. A local network takes at least 300 µs.
 const NEAR_RATIO: i64 = 4;

@@ -12,7 +12,7 @@ use trace_model::rows::{QueueMeasure, QueueRow, QueuesTable};
 use crate::bounded::BoundedTable;
 use crate::finished_message::FinishedMessage;
 
-/// Least delay of a queue: half of LEDBAT's full queue (RFC 6817, section 2.5: 100 ms), ten times CoDel's
+/// Minimum delay of a queue: half of LEDBAT's full queue (RFC 6817, section 2.5: 100 ms), ten times CoDel's
 /// target (RFC 8289: 5 ms).
 const DELAY_MIN_NS: i64 = 50_000_000;
 /// Lateness of a response's first packet that must not count as server time: ten clock ticks.
@@ -140,7 +140,7 @@ impl Queues {
     }
 }
 
-/// Return the least delay of a queue that deserves a row.
+/// Return the minimum queueing delay for a row.
 fn least_ns(rtt_ns: i64) -> i64 {
     DELAY_MIN_NS.max(rtt_ns)
 }

@@ -11,8 +11,8 @@ use trace_model::rows::{Direction, SegmentationRow};
 pub use self::tracker::{SentData, Tracker};
 use crate::finished_message::FinishedMessage;
 
-/// Least number of short segments before a response's last one; a single one is a separate head, which other
-/// tables show.
+/// Minimum number of short segments before a response's last one; a single one is a separate head, which
+/// other tables show.
 const UNFILLED_MIN: u32 = 2;
 /// Shortest and longest wait for a cork's timer.
 ///

@@ -134,12 +134,17 @@ impl Connection {
     /// `begun` is where the latest request and the latest response began. `overlap` is true if several HTTP/2 messages overlap.
     pub fn explain_parts(&mut self, path: &PathFacts, begun: [Option<i64>; 2], overlap: bool) {
         let (up, down) = path.routes(self.link_at_most);
-        let [lacks_up, lacks_down] = path.lacks_acks;
+        let [has_no_acks_up, has_no_acks_down] = path.has_no_acks;
         let [request, response] = begun;
         let requests = self.side(path.client_is_second);
-        requests.explain_part((request, overlap), &up, Words::Requests, lacks_up);
+        requests.explain_part((request, overlap), &up, Words::Requests, has_no_acks_up);
         let responses = self.side(!path.client_is_second);
-        responses.explain_part((response, overlap), &down, Words::Responses, lacks_down);
+        responses.explain_part(
+            (response, overlap),
+            &down,
+            Words::Responses,
+            has_no_acks_down,
+        );
     }
 
     /// Return the waits of a finished transaction; the calls follow the order of transactions.
@@ -166,19 +171,19 @@ impl Connection {
             message.map_or(i64::MAX, |it| it.end)
         };
         let client_is_second = facts.path.client_is_second;
-        let [lacks_up, lacks_down] = facts.path.lacks_acks;
+        let [has_no_acks_up, has_no_acks_down] = facts.path.has_no_acks;
         let has_streams = of_stream.is_some();
         self.side(client_is_second).explain(
             (end(facts.request), has_streams),
             &up,
             Words::Requests,
-            lacks_up,
+            has_no_acks_up,
         );
         self.side(!client_is_second).explain(
             (end(facts.response), has_streams),
             &down,
             Words::Responses,
-            lacks_down,
+            has_no_acks_down,
         );
         let exchange = Exchange {
             request: facts.request,
@@ -198,7 +203,7 @@ impl Connection {
             exchange: &exchange,
             requests: streams.0,
             responses: streams.1,
-            lacks_acks: facts.path.lacks_acks,
+            has_no_acks: facts.path.has_no_acks,
             answered_to: match of_stream {
                 // Other streams may have been answered since.
                 Some(_) => i64::MAX,

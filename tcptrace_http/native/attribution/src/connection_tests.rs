@@ -44,7 +44,7 @@ fn ack(time_ms: i64, frame: u64, ack: i64) -> AckEvent {
     }
 }
 
-fn path(lacks_acks: bool) -> PathFacts {
+fn path(has_no_acks: bool) -> PathFacts {
     PathFacts {
         client_is_second: false,
         to_server_ns: ms(RTT_MS),
@@ -52,20 +52,20 @@ fn path(lacks_acks: bool) -> PathFacts {
         links: [FAST; 2],
         links_by_acks: Default::default(),
         is_one_host: false,
-        lacks_acks: [false, lacks_acks],
+        has_no_acks: [false, has_no_acks],
         header_bytes: 40,
         probe_bytes: 80,
     }
 }
 
 /// Return a request at 0 ms, and a response with its first and last time and its end offset.
-fn facts((first_ms, last_ms, end): (i64, i64, i64), lacks_acks: bool) -> Facts {
+fn facts((first_ms, last_ms, end): (i64, i64, i64), has_no_acks: bool) -> Facts {
     let at = |time_ms: i64| Moment {
         time_ns: ms(time_ms),
         frame: 1,
     };
     Facts {
-        path: path(lacks_acks),
+        path: path(has_no_acks),
         request: Some(Extent {
             first: at(0),
             last: at(0),
@@ -95,12 +95,12 @@ fn waits(
     waits_of(segments, acks, place, false)
 }
 
-/// Return the waits of a response; its ACKs were captured unless `lacks_acks`.
+/// Return the waits of a response; its ACKs were captured unless `has_no_acks`.
 fn waits_of(
     segments: &[DataEvent],
     acks: &[AckEvent],
     (first_ms, last_ms, end): (i64, i64, i64),
-    lacks_acks: bool,
+    has_no_acks: bool,
 ) -> Vec<(Cause, i64, Option<u64>)> {
     let mut connection = Connection::default();
     connection.on_data(false, data(0, 1, (1, 101)));
@@ -122,7 +122,7 @@ fn waits_of(
             (None, None) => break,
         }
     }
-    let explained = connection.explain(&facts((first_ms, last_ms, end), lacks_acks), None);
+    let explained = connection.explain(&facts((first_ms, last_ms, end), has_no_acks), None);
     let of = |wait: &crate::partition::Wait| {
         let length_ns = wait.end.time_ns - wait.start.time_ns;
         (

@@ -17,7 +17,7 @@ pub struct PathFacts {
     /// True if client and server are one host, without a link between them.
     pub is_one_host: bool,
     /// True if the ACKs of the client's data, or of the server's, were not captured.
-    pub lacks_acks: [bool; 2],
+    pub has_no_acks: [bool; 2],
     /// Bytes of a packet without payload.
     pub header_bytes: u32,
     /// Bytes of the two packets that measured the longer round trip, forward and back.

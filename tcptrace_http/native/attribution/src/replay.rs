@@ -57,7 +57,7 @@ pub(crate) struct Replay<'a> {
     /// ACKs of new data: number and time.
     acked: &'a VecDeque<(i64, i64)>,
     /// True if ACKs were not captured.
-    lacks_acks: bool,
+    has_no_acks: bool,
     /// True if arrivals behind holes are needed, as in HTTP/2 streams.
     has_streams: bool,
     departures: Vec<Departure>,
@@ -85,14 +85,14 @@ impl<'a> Replay<'a> {
         state: &'a mut State,
         words: Words,
         acked: &'a VecDeque<(i64, i64)>,
-        lacks_acks: bool,
+        has_no_acks: bool,
     ) -> Self {
         Replay {
             route,
             state,
             words,
             acked,
-            lacks_acks,
+            has_no_acks,
             has_streams: false,
             departures: Vec::new(),
             is_alone: true,
@@ -154,7 +154,7 @@ impl<'a> Replay<'a> {
             route: self.route,
             stops: &self.state.sender.stops,
             words: self.words.of_causes(),
-            lacks_acks: self.lacks_acks,
+            has_no_acks: self.has_no_acks,
             has_streams: self.has_streams,
             departures: &self.departures,
         };

@@ -21,7 +21,7 @@ pub(crate) struct Explainer<'a> {
     pub(crate) stops: &'a [Stop],
     pub(crate) words: CauseWords,
     /// True if ACKs were not captured: causes that need them are not assigned.
-    pub(crate) lacks_acks: bool,
+    pub(crate) has_no_acks: bool,
     /// True if arrivals behind holes are explained as well.
     pub(crate) has_streams: bool,
     pub(crate) departures: &'a [Departure],
@@ -192,7 +192,7 @@ impl Explainer<'_> {
             .release
             .filter(|_| !is_ack_coincidence(it, self.departures));
         let is_paced = release.is_none() && is_paced(it, self.departures);
-        if self.lacks_acks && !is_paced {
+        if self.has_no_acks && !is_paced {
             lay.until(
                 until_ns,
                 Cause::Unobserved,
@@ -262,7 +262,7 @@ impl Explainer<'_> {
 /// Gaps that differ by less than 1 / `EVEN_SHARE` come from pacing.
 const EVEN_SHARE: i64 = 16;
 
-/// Least number of even gaps without an ACK before a gap that an ACK seems to end.
+/// Minimum number of even gaps without an ACK before a gap that an ACK seems to end.
 const CLOCKED_MIN: usize = 3;
 /// Number of segments that are searched for even gaps: timer ticks and ACKs drift apart within them.
 const CLOCKED_WITHIN: usize = 16;

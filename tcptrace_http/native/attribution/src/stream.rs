@@ -117,7 +117,7 @@ impl Stream {
         (end, has_streams): (i64, bool),
         route: &Route,
         words: Words,
-        lacks_acks: bool,
+        has_no_acks: bool,
     ) {
         self.route = Some(*route);
         let is_of_message = |event: &Event| matches!(event, Event::Data(data) if data.start < end);
@@ -125,7 +125,7 @@ impl Stream {
             return;
         };
         let log = std::mem::take(&mut self.log);
-        let replay = Replay::new(route, &mut self.state, words, &self.acked, lacks_acks);
+        let replay = Replay::new(route, &mut self.state, words, &self.acked, has_no_acks);
         let asked = replay
             .with_request(self.asked)
             .with_streams(has_streams)
@@ -149,7 +149,7 @@ impl Stream {
         (begun, overlap): (Option<i64>, bool),
         route: &Route,
         words: Words,
-        lacks_acks: bool,
+        has_no_acks: bool,
     ) {
         if !self.is_long() {
             return;
@@ -161,7 +161,7 @@ impl Stream {
             Event::Ack(_) => None,
         });
         let until = until.unwrap_or(i64::MAX);
-        self.explain((until, overlap), route, words, lacks_acks);
+        self.explain((until, overlap), route, words, has_no_acks);
         self.next_part = self.log.len().saturating_add(EVENTS_BEHIND_PART);
         if !overlap {
             self.explained.merge(words.of_causes().pace, self.asked);

@@ -15,7 +15,7 @@ pub(crate) struct Scene<'a> {
     pub(crate) requests: &'a Stream,
     pub(crate) responses: &'a Stream,
     /// True if the ACKs of the client's data, or of the server's, were not captured.
-    pub(crate) lacks_acks: [bool; 2],
+    pub(crate) has_no_acks: [bool; 2],
     /// End offset of the previous response in its stream.
     pub(crate) answered_to: i64,
 }
@@ -47,7 +47,7 @@ impl Scene<'_> {
     fn of_response(&self, unfinished: &UnfinishedTransaction, response: Extent) -> Option<Tail> {
         let state = &self.responses.standstill;
         let direction = Direction::ServerToClient;
-        let [_, lacks_acks] = self.lacks_acks;
+        let [_, has_no_acks] = self.has_no_acks;
         let is_whole = unfinished.response_is_whole;
         let ended = &unfinished.ended;
         if let Some(since) = state.zero_since().filter(|_| !is_whole) {
@@ -61,7 +61,7 @@ impl Scene<'_> {
             });
         }
         let acked_to = state.acked_to();
-        let undelivered = state.undelivered().filter(|_| !lacks_acks);
+        let undelivered = state.undelivered().filter(|_| !has_no_acks);
         if let Some(resent) = undelivered.filter(|_| acked_to < response.end || !is_whole) {
             let delivered = Extent {
                 end: acked_to.min(response.end),
@@ -94,7 +94,7 @@ impl Scene<'_> {
     fn of_request(&self, unfinished: &UnfinishedTransaction, request: Extent) -> Option<Tail> {
         let state = &self.requests.standstill;
         let direction = Direction::ClientToServer;
-        let [lacks_acks, _] = self.lacks_acks;
+        let [has_no_acks, _] = self.has_no_acks;
         let end = unfinished.ended.after(request.last, request.last);
         // A FIN takes one number. An acknowledged response without captured data is missing from the capture.
         let response_acked_to = self.responses.standstill.acked_to();
@@ -126,7 +126,7 @@ impl Scene<'_> {
                 ..Tail::new(Cause::UnfinishedStopped, SEEN, end, None)
             });
         }
-        if let Some(resent) = state.undelivered().filter(|_| !lacks_acks) {
+        if let Some(resent) = state.undelivered().filter(|_| !has_no_acks) {
             return Some(self.undelivered(direction, resent, end));
         }
         if state.acked_to() > 0 {

@@ -65,7 +65,7 @@ fn waits(
         links: [Serialization::default(); 2],
         links_by_acks: [Serialization::default(); 2],
         is_one_host: false,
-        lacks_acks: [false; 2],
+        has_no_acks: [false; 2],
         header_bytes: 40,
         probe_bytes: 80,
     };

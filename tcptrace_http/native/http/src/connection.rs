@@ -230,7 +230,7 @@ impl Connection {
         self.requests.current_start
     }
 
-    /// Return the start offsets of the oldest request and the oldest response that are not handed out.
+    /// Return the start offsets of the oldest request and the oldest response that are not yet output.
     #[must_use]
     pub fn oldest(&self) -> (Option<u64>, Option<u64>) {
         let (request, response) = self.pairing.oldest();

@@ -81,7 +81,7 @@ impl Exchange {
         request && response
     }
 
-    /// Return the transaction, or None if neither message is finished. An unfinished message is handed out
+    /// Return the transaction, or None if neither message is finished. An unfinished message is output
     /// alone later.
     pub(super) fn into_transaction(self, index: u64) -> Option<Transaction> {
         if self.request_message.is_none() && self.response_message.is_none() {

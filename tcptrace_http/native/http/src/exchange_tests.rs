@@ -177,7 +177,7 @@ fn test_one_side_alone_gives_half_transactions() {
         server.segment(SERVER, OK.as_bytes(), Some(request * 30));
         client.segment(CLIENT, get("/a").as_bytes(), Some((request - 1) * 43));
     }
-    // The transactions are handed out before the end.
+    // The transactions are output before the end.
     assert!(server.out.transactions.len() >= 20 && client.out.transactions.len() >= 20);
     server.close();
     client.close();

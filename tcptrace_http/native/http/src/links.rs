@@ -1,4 +1,4 @@
-//! The links of an HTML document, as handed out.
+//! The links of an HTML document, in output form.
 
 use std::sync::Arc;
 

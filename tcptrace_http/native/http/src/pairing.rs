@@ -6,7 +6,7 @@
 //! messages is unknown. The order resumes at a request that the client sent after it had received all server
 //! bytes. Two conditions apply: the client never pipelined, and one of two further proofs exists. The first
 //! proof is a lost part too small for another message. The second proof is a repeated alternation of requests
-//! and responses. Until then, requests and responses are handed out unpaired.
+//! and responses. Until then, requests and responses are output unpaired.
 
 mod hand_out;
 
@@ -273,7 +273,7 @@ impl Pairing {
         self.flush(out);
     }
 
-    /// Return the start offsets of the oldest request and the oldest response that are not handed out.
+    /// Return the start offsets of the oldest request and the oldest response that are not yet output.
     pub(super) fn oldest(&self) -> (Option<u64>, Option<u64>) {
         let held = || self.slots.iter().filter_map(Slot::exchange);
         let current = self.current.map(|(facts, _)| facts.sequence_start);

@@ -9,7 +9,7 @@
 //! those of other streams. The transaction also lists the frames that waited for a flow-control window
 //! ([`window`]). The attribution derives the waits of segments from these facts.
 //!
-//! [`Messages`] reads both HTTP versions and switches where a connection does.
+//! [`Messages`] reads both HTTP versions and follows a connection's upgrade.
 
 #![forbid(unsafe_code)]
 

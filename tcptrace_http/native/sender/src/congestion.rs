@@ -32,7 +32,7 @@ pub struct Stop {
     pub largest_bytes: i64,
 }
 
-/// Least growth per ACK in slow start, as a fraction of a segment.
+/// Minimum growth per ACK in slow start, as a fraction of a segment.
 ///
 /// Delayed ACKs, and stops that are not whole segments, make the growth less than one segment.
 const SLOW_START_GROWTH: (i64, i64) = (2, 5);

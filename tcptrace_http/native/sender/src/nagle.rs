@@ -6,7 +6,7 @@
 
 /// Number of holds that excludes chance.
 const HOLDS_MIN: u32 = 3;
-/// Least number of segments that follow writes, and their least number per hold.
+/// Minimum number of segments that follow writes, in total and per hold.
 const WRITES_MIN: u32 = 2;
 const WRITES_PER_HOLD: u32 = 4;
 

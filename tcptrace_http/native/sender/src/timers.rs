@@ -4,7 +4,7 @@
 pub const DUPLICATE_ACKS: u32 = 3;
 /// Smallest RTO in use (Linux, TCP_RTO_MIN).
 pub const RTO_MIN_NS: i64 = 200_000_000;
-/// Least time before a tail-loss probe, for a round trip near zero.
+/// Minimum time before a tail-loss probe, for a round trip near zero.
 pub const PROBE_MIN_NS: i64 = 5_000_000;
 
 /// Evidence by which a sender detected a loss.

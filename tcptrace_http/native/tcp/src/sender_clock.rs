@@ -14,7 +14,7 @@ const CLOCK_OFF_SHARE: i64 = 2;
 /// Maximum rate difference of two hosts' clocks, as a divisor.
 ///
 /// Crystals are accurate to a few tens of parts per million. RFC 6817, appendix A.2, describes the effect on
-/// the least delay.
+/// the minimum delay.
 const SKEW_MAX_SHARE: i64 = 10_000;
 
 /// Clock of a sender, from its TCP timestamps.

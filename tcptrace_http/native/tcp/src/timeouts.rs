@@ -6,7 +6,7 @@
 pub const TIMEOUT_MIN_NS: i64 = 200_000_000;
 /// Shortest wait that counts as an RTO: one tenth of the smallest RTO covers RTT variation.
 pub const TIMED_OUT_MIN_NS: i64 = TIMEOUT_MIN_NS / 10 * 9;
-/// Least time before a tail-loss probe, which leaves two round trips after the last data (RFC 8985, section
+/// Minimum time before a tail-loss probe, which leaves two round trips after the last data (RFC 8985, section
 /// 7.2).
 ///
 /// The smallest round trip is used, so the computed time is never too long.
@@ -14,13 +14,13 @@ const PROBE_AFTER_MIN_NS: i64 = 10_000_000;
 /// Share of two round trips: the host's clock ticks in milliseconds.
 const PROBE_NUMERATOR: i64 = 9;
 const PROBE_DENOMINATOR: i64 = 10;
-/// Time by which the RTO exceeds the round trip, at least.
+/// Minimum excess of the RTO over the round trip.
 ///
 /// An RTO is the round trip plus its variance, at least one clock tick. The tick is at most 100 ms (RFC 6298,
 /// sections 2.3 and 4). A clock with whole ticks measures a round trip that is too short.
 const OVER_ROUND_TRIP_NS: i64 = 30_000_000;
 
-/// Return the least time after which a timer of the sender can expire.
+/// Return the minimum time until a timer of the sender can expire.
 #[must_use]
 pub fn probe_after_ns(rtt_ns: Option<i64>) -> i64 {
     let twice = rtt_ns.map_or(TIMED_OUT_MIN_NS, |rtt| rtt.saturating_mul(2));

@@ -125,7 +125,7 @@ impl Default for Whole {
 #[derive(Debug, Default)]
 pub(crate) struct Exchanges {
     current: Option<Exchange>,
-    /// Number of exchanges handed out.
+    /// Number of output exchanges.
     count: u64,
     /// Length of the server's first record, a possible ticket (RFC 8446, section 4.6.1).
     ticket: Option<u16>,

@@ -101,7 +101,7 @@ impl Offsets {
         record.plain.saturating_add(inside.min(record.plain_bytes))
     }
 
-    /// Drop the records before `plain`, because messages up to that offset are handed out.
+    /// Drop the records before `plain`, because messages up to that offset are output.
     pub(crate) fn forget_before(&mut self, plain: u64) {
         while self.records.get(1).is_some_and(|it| it.plain <= plain) {
             self.records.pop_front();

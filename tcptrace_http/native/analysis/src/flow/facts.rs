@@ -74,18 +74,18 @@ impl Flow {
         let pair = self.pair();
         let round_trips = pair.round_trips.map(Option::unwrap_or_default);
         let [to_client, to_server] = by_role(client, round_trips);
-        let (lacks_clients_acks, lacks_servers_acks) = self.lacks_pure_acks();
+        let (has_no_client_acks, has_no_server_acks) = self.lacks_pure_acks();
         // Without captured ACKs, only a handshake gives a round trip.
         let has_handshake = self.setup.initial_rtt_ns.is_some();
-        let trusted = |round_trip: RoundTrip, lacks_acks: bool| {
-            if lacks_acks && !has_handshake {
+        let trusted = |round_trip: RoundTrip, has_no_acks: bool| {
+            if has_no_acks && !has_handshake {
                 RoundTrip::default()
             } else {
                 round_trip
             }
         };
-        let to_client = trusted(to_client, lacks_clients_acks);
-        let to_server = trusted(to_server, lacks_servers_acks);
+        let to_client = trusted(to_client, has_no_client_acks);
+        let to_server = trusted(to_server, has_no_server_acks);
         let longer = if to_server.time_ns < to_client.time_ns {
             to_client
         } else {
@@ -100,7 +100,7 @@ impl Flow {
             links: by_role(client, pair.links),
             links_by_acks: by_role(client, pair.links_by_acks),
             is_one_host: pair.is_one_host,
-            lacks_acks: [lacks_servers_acks, lacks_clients_acks],
+            has_no_acks: [has_no_server_acks, has_no_client_acks],
             header_bytes: self.header_bytes(),
             probe_bytes: longer.bytes,
         }

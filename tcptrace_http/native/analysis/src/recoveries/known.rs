@@ -16,7 +16,7 @@ const REORDERED_SHARE: i64 = 4;
 ///
 /// A tick is 4 ms on most hosts (250 per second).
 const TICKS_NS: i64 = 12_000_000;
-/// Least time of two round trips, seen through a draining queue, as a factor.
+/// Minimum factor for the time of two round trips through a draining queue.
 const DRAINED_NUMERATOR: i64 = 3;
 const DRAINED_DENOMINATOR: i64 = 2;
 /// Longest timer of Linux with one segment in flight, without the round trips: 200 ms plus variance and

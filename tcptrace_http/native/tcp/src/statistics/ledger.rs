@@ -22,9 +22,9 @@ struct SentSegment {
 /// Effect of sending a range of numbers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// Numbers sent for the first time.
+    /// Sequence numbers of first transmissions.
     pub new: u64,
-    /// Numbers sent again.
+    /// Retransmitted sequence numbers.
     pub again: u64,
     /// True if the range starts and ends before the highest number.
     pub is_behind: bool,

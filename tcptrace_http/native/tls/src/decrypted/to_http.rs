@@ -148,7 +148,7 @@ impl Decrypted {
         }
         let oldest = (self.http.as_ref()).map_or_else(Oldest::default, Messages::oldest);
         if self.as_http2().is_some() {
-            // HTTP/2 streams are not handed out in byte order.
+            // HTTP/2 streams are not output in byte order.
             (client_end, server_end) = (self.client.plain_next, self.server.plain_next);
         }
         // Held messages began before this point.
