@@ -110,9 +110,7 @@ class _Source:
             paths = tuple(os.fspath(one) for one in path)
             is_labelled = True
         if STANDARD_INPUT in paths:
-            raise CaptureError(
-                STANDARD_INPUT, "a scan may read its input repeatedly, a pipe cannot; use analyze"
-            )
+            raise CaptureError(STANDARD_INPUT, "a scan may read its input repeatedly, a pipe cannot; use analyze")
         return cls(paths, table, is_labelled)
 
     def schema(self) -> dict[str, pl.DataType]:

@@ -130,16 +130,16 @@ def _pages(analysis: Analysis, retrieval: int, *, session: bool) -> list[list[in
     of = {number: (client, (server, port)) for number, client, server, port, _ in rows}
     targets = _targets(analysis)
     pages: list[list[int]] = []
-    asked: set[str] = set()
+    requested: set[str] = set()
     for number, client, *server, kind in rows:
         if client != of[retrieval][0] or (session and tuple(server) != of[retrieval][1]):
             continue
-        is_again = session and not asked.isdisjoint(targets[number])
+        is_again = session and not requested.isdisjoint(targets[number])
         if not pages or kind is None or kind.startswith(_DOCUMENT) or is_again:
             pages.append([])
-            asked = set()
+            requested = set()
         pages[-1].append(number)
-        asked |= targets[number]
+        requested |= targets[number]
     return pages if session else [next(page for page in pages if retrieval in page)]
 
 
