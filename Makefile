@@ -11,6 +11,8 @@ RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude re
 TEST_WORKERS := 2
 # One folder per level: facts, inferences, judgements, presentation.
 QUICK_TESTS := tests/unit tests/waits tests/detectors tests/check tests/cli
+# These build the package, or install it in new environments.
+SLOW_INSTALLS := tests/check/test_action.py tests/check/test_pre_commit.py
 # Seconds per fuzz target, and the folder of new inputs: the corpora in tests/fuzz stay small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
@@ -63,7 +65,7 @@ test-all: development tools ## run every test, including slow tests
 check: lint quick-test ## run the linters and a quick part of the tests, before a commit
 
 quick-test: development ## run the quick part of the tests
-	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS)
+	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS) $(addprefix --ignore=,$(SLOW_INSTALLS))
 
 lint: development ## run ruff, mypy --strict, rustfmt and clippy, and check generated files
 	$(BIN)/ruff check .
