@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from reference_sim.papers.heidemann_1996.figures import H2, H3
+from reference_sim.papers.heidemann_1996.rates_after_idle import H11
 from reference_sim.papers.heidemann_1996.remedies import REMEDIES
 from reference_sim.papers.heidemann_1996.restarts import H4
 from reference_sim.papers.heidemann_1996.socket_buffers import H5
@@ -21,4 +22,4 @@ if TYPE_CHECKING:
 __all__ = ["EXPERIMENTS"]
 
 #: Experiments, one per claim of the paper.
-EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7, *REMEDIES)
+EXPERIMENTS: Final[tuple[Experiment, ...]] = (H1, H2, H3, H4, H5, H6, H7, *REMEDIES, H11)

@@ -16,6 +16,7 @@ KNOWN = {
     "H8": Verdict.REPRODUCED,
     "H9": Verdict.REPRODUCED,
     "H10": Verdict.REPRODUCED,
+    "H11": Verdict.REPRODUCED,
     "E9": Verdict.REPRODUCED,
     "E10": Verdict.REPRODUCED,
     "E11": Verdict.REPRODUCED,
