@@ -46,7 +46,7 @@ pub struct Flow {
 impl Flow {
     /// Record that data from `side` is acknowledged up to `ack`. A copy of acknowledged data can still be in
     /// flight. Packets do not overtake each other, so the copy belongs to the last acknowledged flight.
-    pub fn acknowledged(&mut self, side: Side, ack: u64) {
+    pub fn on_ack(&mut self, side: Side, ack: u64) {
         let stream = of_mut(&mut self.streams, side);
         if !stream.is_empty() {
             stream.trim(ack.saturating_sub(*of(&self.buffers, side)));

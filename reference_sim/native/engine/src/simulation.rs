@@ -150,7 +150,7 @@ impl Simulation {
                 match notice {
                     Notice::Woken { token } => application.woken(&mut self.world, token),
                     Notice::Happened { at, what } => {
-                        application.happened(&mut self.world, at, what);
+                        application.on_event(&mut self.world, at, what);
                     }
                 }
             }

@@ -22,7 +22,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::app::exchange::{Exchanges, Timeline};
-use crate::app::{AppId, End, Happening};
+use crate::app::{AppEvent, AppId, End};
 use crate::endpoint::Endpoint;
 use crate::event_queue::Event;
 use crate::fabric::{of, of_mut, peer, Fabric, Flow};
@@ -61,7 +61,7 @@ struct Listener {
 #[derive(Clone, Copy, Debug)]
 pub enum Notice {
     Woken { token: u64 },
-    Happened { at: End, what: Happening },
+    Happened { at: End, what: AppEvent },
 }
 
 #[derive(Debug)]

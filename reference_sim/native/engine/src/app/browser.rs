@@ -10,7 +10,7 @@ use super::exchange::ExchangeId;
 use super::http_text::Template;
 use super::plan::Progress;
 use super::pool::Pool;
-use super::{pool, AppId, Application, End, Happening, Network, Token};
+use super::{pool, AppEvent, AppId, Application, End, Network, Token};
 use crate::scenario::{self, Fetch, Origin, Scenario};
 use crate::stack::Nanoseconds;
 
@@ -262,25 +262,25 @@ impl Application for Browser {
         }
     }
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         let connection = at.connection;
         match what {
-            Happening::Received { total } => self.on_data(network, connection, total),
-            Happening::Message { message } => {
+            AppEvent::Received { total } => self.on_data(network, connection, total),
+            AppEvent::Message { message } => {
                 self.on_response(network, connection, ExchangeId::of(message));
             }
-            Happening::Connected => {
+            AppEvent::Connected => {
                 let written = self.pool.connected(network, connection);
                 self.on_written(network, &written);
                 self.dispatch(network);
             }
-            Happening::PeerClosed => self.on_connection_lost(network, connection),
-            Happening::Closed | Happening::Failed => {
+            AppEvent::PeerClosed => self.on_connection_lost(network, connection),
+            AppEvent::Closed | AppEvent::Failed => {
                 self.on_connection_lost(network, connection);
                 self.closed(network, connection);
                 network.exchanges().frames.forget(at);
             }
-            Happening::Accepted | Happening::Written => {}
+            AppEvent::Accepted | AppEvent::Written => {}
         }
     }
 

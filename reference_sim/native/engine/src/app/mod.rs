@@ -140,9 +140,9 @@ impl Content {
 
 /// An event at one end of an application's connection. No event is delivered during the application's own
 /// call. While the application does not read ([`Network::read`]), its data events are held until reading
-/// resumes. Data that came with a FIN precedes [`Happening::PeerClosed`].
+/// resumes. Data that came with a FIN precedes [`AppEvent::PeerClosed`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Happening {
+pub enum AppEvent {
     /// A listening application has a new connection.
     Accepted,
     Connected,
@@ -201,7 +201,7 @@ pub trait Network {
 pub trait Application {
     fn start(&mut self, network: &mut dyn Network);
     fn woken(&mut self, network: &mut dyn Network, token: u64);
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening);
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent);
     /// Return true if the application has nothing more to do.
     fn is_done(&self) -> bool;
 }

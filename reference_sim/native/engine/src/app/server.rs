@@ -7,7 +7,7 @@ use super::answer::{fetch, objects, sizes, whole_segments, Answer};
 use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{clock, ConnectionField, Head, Terms};
 use super::writes::write_calls;
-use super::{AppId, Application, Content, End, Happening, Network, Token};
+use super::{AppEvent, AppId, Application, Content, End, Network, Token};
 use crate::scenario::{self, HttpVersion, Scenario};
 use crate::stack::Nanoseconds;
 use crate::truth::Side;
@@ -342,23 +342,23 @@ impl Application for Server {
         }
     }
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         let connection = at.connection;
         match what {
-            Happening::Accepted => {
+            AppEvent::Accepted => {
                 self.connections.insert(connection, Serving::default());
                 self.idle(network, connection);
             }
-            Happening::Message { message } => {
+            AppEvent::Message { message } => {
                 self.on_request(network, connection, ExchangeId::of(message));
             }
-            Happening::Written => {
+            AppEvent::Written => {
                 let serving = self.connections.get(&connection);
                 if serving.is_some_and(|serving| serving.state == State::Writing) {
                     self.next(network, connection);
                 }
             }
-            Happening::PeerClosed => {
+            AppEvent::PeerClosed => {
                 if let Some(serving) = self.connections.get_mut(&connection) {
                     serving.peer_closed = true;
                     if serving.state == State::Idle {
@@ -366,10 +366,10 @@ impl Application for Server {
                     }
                 }
             }
-            Happening::Closed | Happening::Failed => {
+            AppEvent::Closed | AppEvent::Failed => {
                 self.connections.remove(&connection);
             }
-            Happening::Connected | Happening::Received { .. } => {}
+            AppEvent::Connected | AppEvent::Received { .. } => {}
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 use crate::app::exchange::{Exchanges, Timeline};
-use crate::app::{AppId, Content, End, Happening, Network};
+use crate::app::{AppEvent, AppId, Content, End, Network};
 use crate::random::Random;
 use crate::scenario::*;
 use crate::simulation::applications;
@@ -31,7 +31,7 @@ struct Direction {
     last: Nanoseconds,
     is_closed: bool,
     /// Events held back while the reader does not read.
-    held: VecDeque<Happening>,
+    held: VecDeque<AppEvent>,
     is_paused: bool,
     came: u64,
 }
@@ -44,7 +44,7 @@ struct Pipe {
 }
 
 enum Due {
-    Told(End, Happening),
+    Told(End, AppEvent),
     Woken(AppId, u64),
 }
 
@@ -79,7 +79,7 @@ impl Pipes {
         self.due.insert((at, self.counter), due);
     }
 
-    fn tell(&mut self, at: Nanoseconds, connection: u32, side: Side, what: Happening) {
+    fn tell(&mut self, at: Nanoseconds, connection: u32, side: Side, what: AppEvent) {
         self.plan(at, Due::Told(End { connection, side }, what));
     }
 
@@ -102,18 +102,18 @@ impl Pipes {
     }
 
     /// Return true if an event reaches its reader now, or hold it back and return false.
-    fn pass(&mut self, at: End, what: Happening) -> bool {
+    fn pass(&mut self, at: End, what: AppEvent) -> bool {
         let now = self.now;
         let pipe = &mut self.pipes[at.connection as usize];
         let direction = &mut pipe.directions[index(other(at.side))];
-        if let Happening::Received { total } = what {
+        if let AppEvent::Received { total } = what {
             direction.came = total;
             let rows = &mut self.truth.transactions;
             pipe.timeline.came(at.side, total + 1, now, rows);
         }
         let waits = matches!(
             what,
-            Happening::Received { .. } | Happening::Message { .. } | Happening::PeerClosed
+            AppEvent::Received { .. } | AppEvent::Message { .. } | AppEvent::PeerClosed
         );
         if waits && direction.is_paused {
             direction.held.push_back(what);
@@ -138,13 +138,8 @@ impl Network for Pipes {
             timeline: Timeline::default(),
         });
         let there = self.now + DELAY;
-        self.tell(there, connection, Side::Server, Happening::Accepted);
-        self.tell(
-            there + DELAY,
-            connection,
-            Side::Client,
-            Happening::Connected,
-        );
+        self.tell(there, connection, Side::Server, AppEvent::Accepted);
+        self.tell(there + DELAY, connection, Side::Client, AppEvent::Connected);
         connection
     }
 
@@ -175,17 +170,17 @@ impl Network for Pipes {
             when + DELAY,
             at.connection,
             peer,
-            Happening::Received { total },
+            AppEvent::Received { total },
         );
         if let Some(message) = message {
             self.tell(
                 when + DELAY,
                 at.connection,
                 peer,
-                Happening::Message { message },
+                AppEvent::Message { message },
             );
         }
-        self.tell(when, at.connection, at.side, Happening::Written);
+        self.tell(when, at.connection, at.side, AppEvent::Written);
     }
 
     fn close(&mut self, at: End) {
@@ -200,11 +195,11 @@ impl Network for Pipes {
             when + DELAY,
             at.connection,
             other(at.side),
-            Happening::PeerClosed,
+            AppEvent::PeerClosed,
         );
         if peer_too {
             for side in [Side::Client, Side::Server] {
-                self.tell(when + DELAY, at.connection, side, Happening::Closed);
+                self.tell(when + DELAY, at.connection, side, AppEvent::Closed);
             }
         }
     }
@@ -282,7 +277,7 @@ pub fn run(scenario: &Scenario, until: Nanoseconds) -> Pipes {
             Due::Told(at, what) => {
                 if pipes.pass(at, what) {
                     let app = pipes.pipes[at.connection as usize].apps[index(at.side)];
-                    apps[app.0 as usize].happened(&mut pipes, at, what);
+                    apps[app.0 as usize].on_event(&mut pipes, at, what);
                 }
             }
         }

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use super::exchange::Order;
-use super::{AppId, Application, End, Happening, Network};
+use super::{AppEvent, AppId, Application, End, Network};
 use crate::scenario::{self, Scenario};
 use crate::stack::Nanoseconds;
 use crate::truth::{RetrievalRow, Side};
@@ -350,20 +350,21 @@ impl Application for Transfer {
         self.next(network);
     }
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         let scenario = Arc::clone(&self.scenario);
         match what {
-            Happening::Accepted => self.on_accepted(network, at),
-            Happening::Connected => match (self.roles.get(&at), scenario.transfers.get(self.index))
-            {
-                (Some(Role::Client), Some(terms)) if !terms.waits_for_replies => {
-                    self.command(network, terms, at);
+            AppEvent::Accepted => self.on_accepted(network, at),
+            AppEvent::Connected => {
+                match (self.roles.get(&at), scenario.transfers.get(self.index)) {
+                    (Some(Role::Client), Some(terms)) if !terms.waits_for_replies => {
+                        self.command(network, terms, at);
+                    }
+                    (Some(Role::Sender { .. }), _) => self.send(network, at),
+                    _ => {}
                 }
-                (Some(Role::Sender { .. }), _) => self.send(network, at),
-                _ => {}
-            },
-            Happening::Message { message } => self.on_message(network, at, message),
-            Happening::PeerClosed => match self.roles.get(&at) {
+            }
+            AppEvent::Message { message } => self.on_message(network, at, message),
+            AppEvent::PeerClosed => match self.roles.get(&at) {
                 Some(Role::Client) => {
                     self.close(network, at);
                     self.control = None;
@@ -374,8 +375,8 @@ impl Application for Transfer {
                 }
                 None => {}
             },
-            Happening::Closed | Happening::Failed => self.on_end(network, at),
-            Happening::Received { .. } | Happening::Written => {}
+            AppEvent::Closed | AppEvent::Failed => self.on_end(network, at),
+            AppEvent::Received { .. } | AppEvent::Written => {}
         }
     }
 

@@ -50,9 +50,9 @@ impl ControlBlocks {
     }
 
     /// Record the end of a connection. Windows are stored unchanged, and round trips are averaged.
-    pub fn closed(&mut self, pair: HostPair, learnt: Path, now: Nanoseconds) {
+    pub fn closed(&mut self, pair: HostPair, measured: Path, now: Nanoseconds) {
         let known = self.cached(pair).and_then(|path| path.round_trip);
-        let round_trip = match (known, learnt.round_trip) {
+        let round_trip = match (known, measured.round_trip) {
             (Some(known), Some(new)) => Some(Estimate {
                 smoothed: merged(known.smoothed, new.smoothed),
                 variation: merged(known.variation, new.variation),
@@ -61,7 +61,7 @@ impl ControlBlocks {
         };
         let path = Path {
             round_trip,
-            ..learnt
+            ..measured
         };
         self.keep(pair, path, now);
     }

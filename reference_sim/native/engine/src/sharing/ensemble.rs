@@ -207,7 +207,7 @@ impl Ensemble {
     /// duplicate ACK.
     ///
     /// `more_waits` is true if a member has unsent data.
-    pub fn acknowledged(&mut self, member: End, ack: u64, more_waits: bool) -> Vec<End> {
+    pub fn on_ack(&mut self, member: End, ack: u64, more_waits: bool) -> Vec<End> {
         let is_covered = |packet: &Outstanding| packet.member == member && packet.end <= ack;
         let newest = self
             .outstanding
@@ -246,7 +246,7 @@ impl Ensemble {
     }
 
     fn end_pacing(&mut self, newest: u64, more_waits: bool) {
-        if !self.pacing.acknowledged(newest + 1) {
+        if !self.pacing.on_ack(newest + 1) {
             return;
         }
         let flight = self.flight();

@@ -220,7 +220,7 @@ impl Hosts {
                 ends.tcp(*end)
                     .is_some_and(|tcp| tcp.sender().has_unsent_data())
             });
-            skipped = ensemble.acknowledged(at, ack, more_waits);
+            skipped = ensemble.on_ack(at, ack, more_waits);
         }
         let known = self.known(at, member, now, ends);
         let tcp = ends.tcp(at)?;
@@ -413,7 +413,7 @@ impl Hosts {
         let Some(member) = self.members.remove(&at) else {
             return;
         };
-        let learnt = ends.tcp(at).and_then(|tcp| tcp.last_path());
+        let measured = ends.tcp(at).and_then(|tcp| tcp.last_path());
         let Some(group) = self.groups.get_mut(&member.pair) else {
             return;
         };
@@ -433,14 +433,14 @@ impl Hosts {
             }
             return;
         }
-        let Some(learnt) = learnt.filter(|_| member.sharing != Sharing::None) else {
+        let Some(measured) = measured.filter(|_| member.sharing != Sharing::None) else {
             return;
         };
         if member.sharing == Sharing::Temporal || staying.is_empty() {
-            self.blocks.closed(member.pair, learnt, now);
+            self.blocks.closed(member.pair, measured, now);
             return;
         }
-        let part = part_of_leaver(&learnt, staying.len() as u64);
+        let part = part_of_leaver(&measured, staying.len() as u64);
         for end in staying {
             if let Some(tcp) = ends.tcp(end) {
                 if let Some(path) = tcp.path() {

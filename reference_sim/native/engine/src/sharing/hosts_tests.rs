@@ -38,7 +38,7 @@ struct Sent {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Happening {
+enum AppEvent {
     Open(usize),
     Arrives {
         connection: usize,
@@ -62,7 +62,7 @@ struct Net {
     client: Arc<Stack>,
     hosts: Hosts,
     transfers: Transfers,
-    events: BinaryHeap<Reverse<(Nanoseconds, u64, Happening)>>,
+    events: BinaryHeap<Reverse<(Nanoseconds, u64, AppEvent)>>,
     counter: u64,
     now: Nanoseconds,
     /// Time at which the bottleneck has sent all its packets.
@@ -117,12 +117,12 @@ impl Net {
             drops: 0,
         };
         for (number, (start, _)) in transfers.iter().enumerate() {
-            net.plan(*start, Happening::Open(number));
+            net.plan(*start, AppEvent::Open(number));
         }
         net
     }
 
-    fn plan(&mut self, time: Nanoseconds, what: Happening) {
+    fn plan(&mut self, time: Nanoseconds, what: AppEvent) {
         self.counter += 1;
         self.events.push(Reverse((time, self.counter, what)));
     }
@@ -140,12 +140,12 @@ impl Net {
         };
         self.now = time;
         match what {
-            Happening::Open(number) => {
+            AppEvent::Open(number) => {
                 let tcp = Connection::connect(&self.client);
                 self.transfers.0[number].ends[0] = Some(tcp);
                 self.drive(number, 0);
             }
-            Happening::Arrives {
+            AppEvent::Arrives {
                 connection,
                 to,
                 sent,
@@ -153,7 +153,7 @@ impl Net {
                 let segment = self.log[1 - to][sent].segment;
                 self.arrive(connection, to, &segment);
             }
-            Happening::Timer => self.timers(),
+            AppEvent::Timer => self.timers(),
         }
         true
     }
@@ -220,11 +220,11 @@ impl Net {
     }
 
     fn plan_timer(&mut self, time: Nanoseconds) {
-        let is_planned = |Reverse((at, _, what)): &Reverse<(Nanoseconds, u64, Happening)>| {
-            *at == time && *what == Happening::Timer
+        let is_planned = |Reverse((at, _, what)): &Reverse<(Nanoseconds, u64, AppEvent)>| {
+            *at == time && *what == AppEvent::Timer
         };
         if !self.events.iter().any(is_planned) {
-            self.plan(time, Happening::Timer);
+            self.plan(time, AppEvent::Timer);
         }
     }
 
@@ -267,7 +267,7 @@ impl Net {
         let sent = self.log[side].len() - 1;
         self.plan(
             arrival,
-            Happening::Arrives {
+            AppEvent::Arrives {
                 connection: from.connection as usize,
                 to: 1 - side,
                 sent,

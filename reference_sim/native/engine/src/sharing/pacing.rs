@@ -77,7 +77,7 @@ impl Pacing {
 
     /// Record an ACK of everything before `acknowledged`. Return true if the ACK clock runs and the pacing
     /// ends. An ACK of data sent before the pacing does not end it, because the burst would then follow.
-    pub fn acknowledged(&mut self, acknowledged: u64) -> bool {
+    pub fn on_ack(&mut self, acknowledged: u64) -> bool {
         let is_ended = matches!(self, Pacing::Going(pacer) if acknowledged > pacer.first);
         if is_ended {
             *self = Pacing::Off;
@@ -154,9 +154,9 @@ mod tests {
         let first = u64::from(u32::MAX) - 100;
         let mut pacing = Pacing::Armed;
         pacing.sent(path(4), first, 0);
-        assert!(!pacing.acknowledged(first));
+        assert!(!pacing.on_ack(first));
         assert!(pacing.is_on());
-        assert!(pacing.acknowledged(first + 512));
+        assert!(pacing.on_ack(first + 512));
         assert!(!pacing.is_on());
     }
 }

@@ -159,10 +159,10 @@ impl Bbr {
     }
 
     /// Handle the retransmission timer before the window comes down (section 4.2.3.4).
-    pub fn timed_out(&mut self, cwnd: u64) {
+    pub fn on_timeout(&mut self, cwnd: u64) {
         self.save(cwnd);
         self.repair = Repair::Timeout;
-        self.model.timed_out();
+        self.model.on_timeout();
     }
 
     /// Enter fast recovery without SACK before the window comes down (section 4.2.3.4).
@@ -173,13 +173,13 @@ impl Bbr {
     }
 
     /// Apply an ACK: the model, the state, the pacing rate and the window, in this order (section 3.5).
-    pub fn acknowledged(&mut self, ack: &Ack, delivery: &mut DeliveryRate, window: &mut Window) {
+    pub fn on_ack(&mut self, ack: &Ack, delivery: &mut DeliveryRate, window: &mut Window) {
         self.model
             .sample_rate(ack.sample.as_ref(), delivery.delivered);
         self.conserves &= !self.model.is_round_start;
         if ack.delivered > 0 && ack.sample.is_some() {
             self.excess
-                .acknowledged(ack.delivered, &self.model, window.cwnd, ack.now);
+                .on_ack(ack.delivered, &self.model, window.cwnd, ack.now);
         }
         self.advance_cycle(ack, delivery.delivered_at);
         self.drain(ack, delivery.delivered_at, window);

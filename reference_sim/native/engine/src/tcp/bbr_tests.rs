@@ -85,13 +85,12 @@ impl Path {
             flights: [before, self.board.pipe()],
             rtt: Some(self.now - sent),
             smoothed_rtt: Some(self.now - sent),
-            sample: self.delivery.acknowledged(&delivered, self.now),
+            sample: self.delivery.on_ack(&delivered, self.now),
             repair: self.repair,
             next_release: self.release,
             now: self.now,
         };
-        self.bbr
-            .acknowledged(&ack, &mut self.delivery, &mut self.window);
+        self.bbr.on_ack(&ack, &mut self.delivery, &mut self.window);
     }
 
     /// Run until this time, and return each new state with its time.
@@ -266,7 +265,7 @@ fn a_timeout_restarts_from_one_segment_and_its_end_gives_the_window_back() {
     let mut path = Path::new(1);
     path.run_until(2000 * MS);
     let before = path.window.cwnd;
-    path.bbr.timed_out(before);
+    path.bbr.on_timeout(before);
     path.window.cwnd = MSS;
     path.repair = Repair::Timeout;
     path.run_until(2010 * MS);

@@ -65,7 +65,7 @@ impl Window {
     }
 
     /// Grow on an ACK of new data outside of recovery.
-    pub fn acknowledged(&mut self) {
+    pub fn on_ack(&mut self) {
         if self.kind == Congestion::FixedWindow {
             return;
         }
@@ -128,7 +128,7 @@ impl Window {
     }
 
     /// React to the third duplicate ACK: half of the flight, at least two segments.
-    pub fn lost(&mut self, flight: u64) {
+    pub fn on_loss(&mut self, flight: u64) {
         self.losses += 1;
         self.reduce(flight);
         match self.kind {
@@ -171,12 +171,12 @@ impl Window {
     }
 
     /// React to a retransmission timeout: one segment (RFC 5681, section 3.1, equation 4).
-    pub fn timed_out(&mut self, flight: u64, is_first: bool) {
+    pub fn on_timeout(&mut self, flight: u64, is_first: bool) {
         self.timeouts += 1;
         if is_first || self.kind == Congestion::BayReno {
             self.reduce(flight);
         }
-        self.cubic.timed_out();
+        self.cubic.on_timeout();
         if self.kind != Congestion::FixedWindow {
             self.cwnd = self.mss;
         }

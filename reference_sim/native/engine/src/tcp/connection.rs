@@ -164,12 +164,12 @@ impl Connection {
         let is_unanswered = self.sender.una == 0 && self.state == State::Established;
         self.syn_rides |= is_unanswered && (!self.is_fast() || self.sender.is_timed_out(now));
         if self.syn_timer.is_some_and(|time| time <= now) {
-            self.syn_timed_out();
+            self.on_syn_timeout();
         }
         if self.sender.selective_timers(now, &self.stack) {
             return;
         }
-        if self.sender.is_timed_out(now) && self.sender.timed_out(now, &self.stack) {
+        if self.sender.is_timed_out(now) && self.sender.on_timeout(now, &self.stack) {
             self.give_up();
         }
     }

@@ -91,7 +91,7 @@ impl Cubic {
 
     /// Reset after a timeout. The next stage of congestion avoidance starts at the plateau, from its initial
     /// window (section 4.8).
-    pub fn timed_out(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.max = 0.0;
         self.epoch = None;
     }
@@ -213,7 +213,7 @@ mod tests {
     fn after_a_timeout_the_curve_starts_flat_at_the_current_window() {
         let mut cubic = Cubic::default();
         cubic.threshold_after_loss(100 * MSS, MSS);
-        cubic.timed_out();
+        cubic.on_timeout();
         rounds(&mut cubic, 70 * MSS, SECOND, 1);
         let epoch = cubic.epoch.unwrap_or_else(|| Epoch::new(0, 0.0, 0.0));
         assert_eq!((epoch.plateau, epoch.k), (70.0, 0.0));

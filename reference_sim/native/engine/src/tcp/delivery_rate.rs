@@ -69,7 +69,7 @@ impl DeliveryRate {
 
     /// Return the sample of an ACK that delivered data (section 3.3). Its segment is the delivered one that
     /// was sent last.
-    pub fn acknowledged(&mut self, delivered: &Delivered, now: Nanoseconds) -> Option<Sample> {
+    pub fn on_ack(&mut self, delivered: &Delivered, now: Nanoseconds) -> Option<Sample> {
         if delivered.weight > 0 {
             self.delivered += delivered.weight;
             self.delivered_at = now;
@@ -138,7 +138,7 @@ mod tests {
 
         fn ack(&mut self, count: u64, now: Nanoseconds) -> Option<Sample> {
             let delivered = self.board.receive(1 + count * MSS, std::iter::empty());
-            self.rate.acknowledged(&delivered, now)
+            self.rate.on_ack(&delivered, now)
         }
     }
 

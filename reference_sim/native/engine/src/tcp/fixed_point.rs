@@ -28,7 +28,7 @@ impl FixedPoint {
 
     /// Create the estimate from another connection of the same path with the same clock.
     #[must_use]
-    pub fn learnt(known: Estimate, tick: Nanoseconds) -> Self {
+    pub fn from_estimate(known: Estimate, tick: Nanoseconds) -> Self {
         let parts = |time: Nanoseconds, of_tick: Nanoseconds| {
             i64::try_from(time.saturating_mul(of_tick) / tick).unwrap_or(i64::MAX / 16)
         };
@@ -77,7 +77,7 @@ mod tests {
                 smoothed: own.smoothed(TICK),
                 variation: own.variation(TICK),
             };
-            let other = FixedPoint::learnt(known, TICK);
+            let other = FixedPoint::from_estimate(known, TICK);
             assert_eq!(other, own);
             assert_eq!(other.timeout(TICK), own.timeout(TICK));
         }

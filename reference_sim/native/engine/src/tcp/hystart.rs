@@ -53,7 +53,7 @@ impl HystartPlusPlus {
     }
 
     /// Handle an ACK up to `una`, with data sent up to `next`. Return true if slow start is over.
-    pub fn acknowledged(&mut self, una: u64, next: u64) -> bool {
+    pub fn on_ack(&mut self, una: u64, next: u64) -> bool {
         self.judge();
         if una < self.round_end {
             return false;
@@ -101,18 +101,18 @@ mod tests {
     #[test]
     fn growth_is_a_quarter_once_the_round_trip_grew_by_an_eighth() {
         let mut start = HystartPlusPlus::default();
-        start.acknowledged(0, 8 * MSS);
+        start.on_ack(0, 8 * MSS);
         for _ in 0..8 {
             start.sample(80 * MS);
         }
-        start.acknowledged(8 * MSS, 16 * MSS);
+        start.on_ack(8 * MSS, 16 * MSS);
         for _ in 0..7 {
             start.sample(90 * MS);
-            start.acknowledged(9 * MSS, 16 * MSS);
+            start.on_ack(9 * MSS, 16 * MSS);
         }
         assert_eq!(start.growth(MSS, MSS), MSS);
         start.sample(90 * MS);
-        start.acknowledged(9 * MSS, 16 * MSS);
+        start.on_ack(9 * MSS, 16 * MSS);
         assert_eq!(start.growth(MSS, MSS), MSS / 4);
     }
 
@@ -133,7 +133,7 @@ mod tests {
         };
         for _ in 0..8 {
             start.sample(89 * MS);
-            start.acknowledged(8 * MSS, 16 * MSS);
+            start.on_ack(8 * MSS, 16 * MSS);
         }
         assert_eq!(start.growth(MSS, MSS), MSS);
     }
@@ -150,7 +150,7 @@ mod tests {
         let ends: Vec<bool> = (1..=5)
             .map(|number| {
                 start.sample(95 * MS);
-                start.acknowledged(8 * number * MSS, 8 * (number + 1) * MSS)
+                start.on_ack(8 * number * MSS, 8 * (number + 1) * MSS)
             })
             .collect();
         assert_eq!(ends, [false, false, false, false, true]);

@@ -30,7 +30,7 @@ impl LinuxSpread {
 
     /// Create the term from another connection's variation.
     #[must_use]
-    pub fn learnt(variation: Nanoseconds) -> Self {
+    pub fn from_variation(variation: Nanoseconds) -> Self {
         LinuxSpread {
             deviation: 4 * variation,
             largest: 4 * variation,

@@ -108,7 +108,7 @@ impl LinuxAcks {
     }
 
     /// Handle the delayed-ACK timer: no response was sent in time (`tcp_delack_timer_handler`).
-    pub fn timed_out(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.is_pingpong = false;
     }
 
@@ -201,7 +201,7 @@ mod tests {
         acks.received(100, true, WINDOW, RTO, 0);
         acks.sent(true, true, 10 * MS);
         acks.received(226, true, WINDOW, RTO, 20 * MS);
-        acks.timed_out();
+        acks.on_timeout();
         acks.sent(true, false, 60 * MS);
         acks.received(226, true, WINDOW, RTO, 70 * MS);
         assert!(acks.is_at_once(226));

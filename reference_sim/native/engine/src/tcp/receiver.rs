@@ -225,7 +225,7 @@ impl Receiver {
             if time <= now {
                 self.due = Due::Now(SendReason::DelayedAck);
                 if let Some(linux) = &mut self.linux {
-                    linux.timed_out();
+                    linux.on_timeout();
                 }
             }
         }

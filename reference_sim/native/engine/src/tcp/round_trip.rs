@@ -28,9 +28,9 @@ impl RoundTrip {
     pub fn learn(&mut self, known: Estimate, rules: &Retransmission) {
         self.smoothed = Some(known.smoothed);
         self.variation = known.variation;
-        self.spread = LinuxSpread::learnt(known.variation);
+        self.spread = LinuxSpread::from_variation(known.variation);
         if rules.fixed_point && rules.tick_ns > 0 {
-            self.fixed_point = FixedPoint::learnt(known, rules.tick_ns);
+            self.fixed_point = FixedPoint::from_estimate(known, rules.tick_ns);
         }
     }
 
@@ -87,7 +87,7 @@ impl RoundTrip {
         self.spread.progressed(una, next, rules.min_ns);
     }
 
-    pub fn timed_out(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.backoff = (self.backoff + 1).min(MAX_DOUBLINGS);
         if self.backoff > FORGETTING_DOUBLINGS {
             self.fixed_point.forget();
@@ -186,8 +186,8 @@ mod tests {
     fn a_timeout_doubles_until_a_sample() {
         let mut round_trip = RoundTrip::default();
         round_trip.sample(0, 100 * MS, &rules(0));
-        round_trip.timed_out();
-        round_trip.timed_out();
+        round_trip.on_timeout();
+        round_trip.on_timeout();
         assert_eq!(round_trip.timeout(&rules(0)), 1200 * MS);
         round_trip.sample(0, 100 * MS, &rules(0));
         assert!(round_trip.timeout(&rules(0)) < 300 * MS);

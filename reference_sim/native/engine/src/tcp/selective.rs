@@ -142,7 +142,7 @@ impl Selective {
         let flight = self.board.pipe();
         let blocks = ack.blocks.into_iter().filter(|block| *block != (0, 0));
         let delivered = self.board.receive(ack.ack, blocks);
-        let sample = self.delivery.acknowledged(&delivered, now);
+        let sample = self.delivery.on_ack(&delivered, now);
         if let Some(rack) = &mut self.rack {
             rack.delivered(&delivered.segments, now, ack.echo);
         }
@@ -264,7 +264,7 @@ impl Selective {
     /// Handle the retransmission timer. The first segment is lost, and with RACK also each segment sent at
     /// least one round trip ago (RFC 8985, section 6.3). Without RACK all segments are lost (RFC 6675,
     /// section 5.1).
-    pub fn timed_out(&mut self, next: u64, window: &mut Window, now: Nanoseconds) {
+    pub fn on_timeout(&mut self, next: u64, window: &mut Window, now: Nanoseconds) {
         let first = self.board.first().map_or(0, |segment| segment.start);
         let rack_rtt = self.rack.as_ref().map_or(0, Rack::rtt);
         self.board

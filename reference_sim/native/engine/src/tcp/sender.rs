@@ -198,7 +198,7 @@ impl Sender {
         });
         self.unsacked = (has_model(stack) && !has_sack).then(Box::default);
         if is_passive && stack.handshake_ack_opens_window {
-            self.window.acknowledged();
+            self.window.on_ack();
         }
     }
 

@@ -45,7 +45,7 @@ impl World {
             return;
         };
         if segment.has(flags::ACK) {
-            pair.flow.acknowledged(side, segment.ack);
+            pair.flow.on_ack(side, segment.ack);
         }
         if of(&pair.ends, side).is_none() {
             return self.knock(place, packet);

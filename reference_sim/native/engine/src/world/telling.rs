@@ -1,6 +1,6 @@
 //! The queue of events for an end's application.
 
-use crate::app::{End, Happening};
+use crate::app::{AppEvent, End};
 use crate::fabric::{of_mut, peer};
 use crate::tcp::Event as TcpEvent;
 use crate::truth::{ConnectionRow, Side};
@@ -32,7 +32,7 @@ impl World {
                 self.take_in(at);
             }
             TcpEvent::Closed => self.closed(at),
-            TcpEvent::Failed => self.over(at, Happening::Failed),
+            TcpEvent::Failed => self.over(at, AppEvent::Failed),
         }
     }
 
@@ -48,15 +48,15 @@ impl World {
             .is_some_and(|end| end.stack.fin_on_bare_acks);
         let is_other_closed = self.endpoint(other).is_none_or(|end| end.tcp.is_closed());
         if !has_agents {
-            self.over(at, Happening::Closed);
+            self.over(at, AppEvent::Closed);
         } else if is_other_closed {
             for end in [other, at] {
-                self.over(end, Happening::Closed);
+                self.over(end, AppEvent::Closed);
             }
         }
     }
 
-    pub(super) fn over(&mut self, at: End, what: Happening) {
+    pub(super) fn over(&mut self, at: End, what: AppEvent) {
         // The window that the end leaves goes to one of the others.
         let heir = self.hosts.group(at).iter().copied().find(|it| *it != at);
         if let Some(heir) = heir {
@@ -86,7 +86,7 @@ impl World {
         }
     }
 
-    pub(super) fn notify(&mut self, at: End, what: Happening) {
+    pub(super) fn notify(&mut self, at: End, what: AppEvent) {
         if let Some(app) = self.end(at).map(|end| end.app) {
             self.notices.push_back((app, Notice::Happened { at, what }));
         }
@@ -99,9 +99,9 @@ impl World {
                 if let Some(row) = self.connection_row(at.connection) {
                     row.established = Some(now);
                 }
-                self.notify(at, Happening::Connected);
+                self.notify(at, AppEvent::Connected);
             }
-            Side::Server => self.notify(at, Happening::Accepted),
+            Side::Server => self.notify(at, AppEvent::Accepted),
         }
     }
 

@@ -1,6 +1,6 @@
 //! The step between an application and its sockets: reading of arrived data, and writing call by call.
 
-use crate::app::{End, Happening};
+use crate::app::{AppEvent, End};
 use crate::event_queue::Event;
 use crate::fabric::{of_mut, peer};
 use crate::stack::Nanoseconds;
@@ -32,13 +32,13 @@ impl World {
         let mut tell = |what| self.notices.push_back((app, Notice::Happened { at, what }));
         if has_more {
             // The SYN does not count.
-            tell(Happening::Received { total: to - 1 });
+            tell(AppEvent::Received { total: to - 1 });
         }
         for message in complete {
-            tell(Happening::Message { message });
+            tell(AppEvent::Message { message });
         }
         if is_over {
-            tell(Happening::PeerClosed);
+            tell(AppEvent::PeerClosed);
         }
     }
 
@@ -94,7 +94,7 @@ impl World {
             if endpoint.is_closing {
                 self.close_tcp(at);
             }
-            self.notify(at, Happening::Written);
+            self.notify(at, AppEvent::Written);
         }
         true
     }

@@ -8,7 +8,7 @@ use super::{frames, offset_behind, Frame};
 use crate::app::answer::objects;
 use crate::app::exchange::{ExchangeId, Response};
 use crate::app::server::{stretch, Server};
-use crate::app::{Application, Content, End, Happening, Network, Token};
+use crate::app::{AppEvent, Application, Content, End, Network, Token};
 use crate::http2::{Http2, WriteOrder};
 use crate::truth::{FrameRow, Side};
 
@@ -380,24 +380,24 @@ impl Application for Http2Server {
         self.write(network, at);
     }
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         match what {
-            Happening::Accepted => {
+            AppEvent::Accepted => {
                 self.connections.insert(at.connection, Serving::default());
             }
-            Happening::Received { total } => self.on_data(network, at, total),
-            Happening::Written => self.write(network, at),
-            Happening::PeerClosed => {
+            AppEvent::Received { total } => self.on_data(network, at, total),
+            AppEvent::Written => self.write(network, at),
+            AppEvent::PeerClosed => {
                 if let Some(serving) = self.connections.get_mut(&at.connection) {
                     serving.peer_closed = true;
                 }
                 self.write(network, at);
             }
-            Happening::Closed | Happening::Failed => {
+            AppEvent::Closed | AppEvent::Failed => {
                 self.connections.remove(&at.connection);
                 network.exchanges().frames.forget(at);
             }
-            Happening::Connected | Happening::Message { .. } => {}
+            AppEvent::Connected | AppEvent::Message { .. } => {}
         }
     }
 

@@ -19,7 +19,7 @@ use super::exchange::{Exchange, ExchangeId, Response};
 use super::http_text::{Head, Template, Terms};
 use super::pool::{self, Limits, Outgoing, Place, Pool};
 use super::request::{connection_field, transaction};
-use super::{AppId, Application, Content, End, Happening, Network};
+use super::{AppEvent, AppId, Application, Content, End, Network};
 use crate::scenario::{self, Fetch, HttpVersion, Scenario};
 use crate::truth::Side;
 
@@ -289,22 +289,22 @@ impl Proxy {
         &mut self,
         network: &mut dyn Network,
         connection: u32,
-        what: Happening,
+        what: AppEvent,
     ) {
         match what {
-            Happening::Accepted => {
+            AppEvent::Accepted => {
                 self.browsers.insert(connection, Inbound::default());
             }
-            Happening::Message { message } => {
+            AppEvent::Message { message } => {
                 self.on_request(network, connection, ExchangeId::of(message));
             }
-            Happening::PeerClosed => {
+            AppEvent::PeerClosed => {
                 if let Some(inbound) = self.browsers.get_mut(&connection) {
                     inbound.peer_closed = true;
                 }
                 self.pass_on(network, connection);
             }
-            Happening::Closed | Happening::Failed => {
+            AppEvent::Closed | AppEvent::Failed => {
                 let inbound = self.browsers.remove(&connection).unwrap_or_default();
                 for (_, upstream) in inbound.queue {
                     self.give_up(upstream);
@@ -315,21 +315,16 @@ impl Proxy {
         }
     }
 
-    fn happened_with_server(
-        &mut self,
-        network: &mut dyn Network,
-        connection: u32,
-        what: Happening,
-    ) {
+    fn happened_with_server(&mut self, network: &mut dyn Network, connection: u32, what: AppEvent) {
         match what {
-            Happening::Connected => {
+            AppEvent::Connected => {
                 self.pool.connected(network, connection);
             }
-            Happening::Received { total } => self.on_data(network, connection, total),
-            Happening::Message { message } => {
+            AppEvent::Received { total } => self.on_data(network, connection, total),
+            AppEvent::Message { message } => {
                 self.on_fetched(network, connection, ExchangeId::of(message));
             }
-            Happening::PeerClosed | Happening::Closed | Happening::Failed => {
+            AppEvent::PeerClosed | AppEvent::Closed | AppEvent::Failed => {
                 self.on_connection_lost(network, connection);
             }
             _ => {}
@@ -358,7 +353,7 @@ impl Application for Proxy {
 
     fn woken(&mut self, _network: &mut dyn Network, _token: u64) {}
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         match at.side {
             Side::Server => self.happened_with_browser(network, at.connection, what),
             Side::Client => self.happened_with_server(network, at.connection, what),

@@ -10,7 +10,7 @@ mod records;
 use std::collections::BTreeMap;
 
 use crate::app::exchange::{Exchanges, Timeline};
-use crate::app::{AppId, Application, Content, End, Happening, Network};
+use crate::app::{AppEvent, AppId, Application, Content, End, Network};
 use crate::random::Random;
 use crate::simulation::BoxedApplication;
 use crate::stack::Nanoseconds;
@@ -51,7 +51,7 @@ struct State {
     /// True while the server prepares its answer.
     is_answering: bool,
     /// Events during the preparation.
-    happened: Vec<Happening>,
+    happened: Vec<AppEvent>,
 }
 
 impl Secured {
@@ -76,13 +76,13 @@ impl Secured {
         }
     }
 
-    fn tell(&mut self, network: &mut dyn Network, at: End, what: Happening) {
+    fn tell(&mut self, network: &mut dyn Network, at: End, what: AppEvent) {
         let mut secured = SecuredNetwork {
             network,
             terms: &self.terms,
             states: &mut self.states,
         };
-        self.inner.happened(&mut secured, at, what);
+        self.inner.on_event(&mut secured, at, what);
     }
 
     /// Write a flight, or a part of a flight.
@@ -113,14 +113,14 @@ impl Secured {
                 self.write(network, at, finished, flights::client_finish);
                 let may_write = is_tls13 || tls.resumed;
                 if may_write && !tls.early_data {
-                    self.tell(network, at, Happening::Connected);
+                    self.tell(network, at, AppEvent::Connected);
                 }
             }
             CLIENT_FINISHED if is_tls13 => self.give_tickets(network, at),
             CLIENT_FINISHED if !tls.resumed => {
                 self.write(network, at, Some(SERVER_FINISHED), flights::finish);
             }
-            SERVER_FINISHED => self.tell(network, at, Happening::Connected),
+            SERVER_FINISHED => self.tell(network, at, AppEvent::Connected),
             _ => {}
         }
     }
@@ -131,7 +131,7 @@ impl Secured {
         let state = self.states.entry(at.connection).or_default();
         state.is_answering = false;
         for what in std::mem::take(&mut state.happened) {
-            self.happened(network, at, what);
+            self.on_event(network, at, what);
         }
     }
 
@@ -185,15 +185,15 @@ impl Application for Secured {
         self.inner.woken(&mut secured, token);
     }
 
-    fn happened(&mut self, network: &mut dyn Network, at: End, mut what: Happening) {
+    fn on_event(&mut self, network: &mut dyn Network, at: End, mut what: AppEvent) {
         if let Some(state) = self.states.get_mut(&at.connection) {
-            if state.is_answering && !matches!(what, Happening::Closed | Happening::Failed) {
+            if state.is_answering && !matches!(what, AppEvent::Closed | AppEvent::Failed) {
                 state.happened.push(what);
                 return;
             }
         }
         match &mut what {
-            Happening::Connected => {
+            AppEvent::Connected => {
                 let name = self.terms.server_name.clone();
                 self.write(network, at, Some(HELLO), |records, tls| {
                     flights::hello(records, tls, &name);
@@ -202,16 +202,16 @@ impl Application for Secured {
                     return;
                 }
             }
-            Happening::Message { message } if *message >= FIRST_MESSAGE => {
+            AppEvent::Message { message } if *message >= FIRST_MESSAGE => {
                 return self.handshake(network, at, *message);
             }
             // A partial record cannot be decrypted.
-            Happening::Received { total } if at.side == Side::Client => {
+            AppEvent::Received { total } if at.side == Side::Client => {
                 *total = network.exchanges().whole_records(at.connection, *total);
             }
             // The application has written again in the meantime.
-            Happening::Written if network.is_writing(at) => return,
-            Happening::Closed | Happening::Failed => {
+            AppEvent::Written if network.is_writing(at) => return,
+            AppEvent::Closed | AppEvent::Failed => {
                 self.states.remove(&at.connection);
                 if at.side == Side::Client {
                     network.exchanges().forget_records(at.connection);

@@ -42,7 +42,7 @@ fn send(ensemble: &mut Ensemble, connection: u32, index: u64) {
 }
 
 fn ack(ensemble: &mut Ensemble, connection: u32, packets: u64) -> Vec<End> {
-    ensemble.acknowledged(member(connection), BASE + packets * MSS64, false)
+    ensemble.on_ack(member(connection), BASE + packets * MSS64, false)
 }
 
 #[test]
@@ -203,7 +203,7 @@ fn a_cached_window_is_paced_until_the_first_ack_of_it() {
         now = ensemble.grant(now).paced_until.unwrap();
     }
     assert_eq!(now, 50 * MS, "an eighth of the round trip each");
-    ensemble.acknowledged(member(0), BASE + MSS64, true);
+    ensemble.on_ack(member(0), BASE + MSS64, true);
     assert_eq!(ensemble.grant(now).paced_until, None);
     assert_eq!(ensemble.path().unwrap().cwnd, 4 * MSS64, "what was paced");
     assert_eq!(ensemble.grant(now).bytes, MSS64);

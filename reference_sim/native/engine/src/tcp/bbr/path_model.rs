@@ -92,7 +92,7 @@ impl PathModel {
     }
 
     /// Forget the rate that startup compares with (Linux, `bbr_set_state`).
-    pub fn timed_out(&mut self) {
+    pub fn on_timeout(&mut self) {
         self.full_rate = 0;
     }
 
@@ -127,7 +127,7 @@ impl Excess {
     }
 
     /// Apply an ACK of `delivered` bytes. `cwnd` bounds the excess.
-    pub fn acknowledged(&mut self, delivered: u64, model: &PathModel, cwnd: u64, now: Nanoseconds) {
+    pub fn on_ack(&mut self, delivered: u64, model: &PathModel, cwnd: u64, now: Nanoseconds) {
         if model.is_round_start {
             self.rounds += 1;
             if self.rounds >= EXCESS_ROUNDS {

@@ -151,10 +151,10 @@ impl Connection {
         self.mss = peer_mss.min(stack.mss).saturating_sub(every.bytes()).max(1);
     }
 
-    pub(super) fn syn_timed_out(&mut self) {
+    pub(super) fn on_syn_timeout(&mut self) {
         self.syn_timer = None;
         self.syn_retries += 1;
-        self.sender.round_trip.timed_out();
+        self.sender.round_trip.on_timeout();
         if self.syn_retries > self.stack.retransmission.max_retries {
             self.give_up();
         } else {

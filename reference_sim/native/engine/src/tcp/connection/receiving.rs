@@ -80,7 +80,7 @@ impl Connection {
             self.sender.receive_selective(ack, now, &self.stack);
         } else if !is_repeated {
             self.sender
-                .acknowledged(segment.ack, segment.sent, now, &self.stack);
+                .on_ack(segment.ack, segment.sent, now, &self.stack);
         } else if segment.payload == 0
             && !segment.has(flags::FIN)
             && !has_new_window

@@ -71,7 +71,7 @@ impl Sender {
         let delivered = unsacked.board.receive(ack, std::iter::empty());
         let ack = Ack {
             flights: [flight_before, flight],
-            sample: unsacked.delivery.acknowledged(&delivered, now),
+            sample: unsacked.delivery.on_ack(&delivered, now),
             repair: match self.recovery {
                 Recovery::None => Repair::Open,
                 Recovery::Fast { .. } => Repair::FastRecovery,
@@ -93,7 +93,7 @@ impl Sender {
             ..ack
         };
         if let Some(bbr) = &mut self.bbr {
-            bbr.acknowledged(&ack, delivery, &mut self.window);
+            bbr.on_ack(&ack, delivery, &mut self.window);
         }
     }
 

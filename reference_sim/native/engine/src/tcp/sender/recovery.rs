@@ -11,7 +11,7 @@ const LIMITED_SEGMENTS: u32 = 2;
 
 impl Sender {
     /// Process an ACK of new data.
-    pub fn acknowledged(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
+    pub fn on_ack(&mut self, ack: u64, sent: Nanoseconds, now: Nanoseconds, stack: &Stack) {
         // A SYN is no data, so its ACK does not open the window (RFC 5681, section 3.1).
         let acked = ack - self.una.max(1);
         self.end_pacing(ack);
@@ -62,7 +62,7 @@ impl Sender {
             return;
         }
         if !counts_bytes(stack) {
-            self.window.acknowledged();
+            self.window.on_ack();
         } else if self
             .usage
             .may_grow(self.window.cwnd, self.window.is_in_slow_start())
@@ -90,7 +90,7 @@ impl Sender {
         let Some(hystart) = &mut self.hystart else {
             return;
         };
-        if self.window.is_in_first_slow_start() && hystart.acknowledged(self.una, self.max) {
+        if self.window.is_in_first_slow_start() && hystart.on_ack(self.una, self.max) {
             self.window.end_slow_start();
         }
     }
@@ -145,10 +145,10 @@ impl Sender {
         if let Some(bbr) = &mut self.bbr {
             bbr.enter_recovery(self.window.cwnd);
         }
-        self.window.lost(self.used_window(stack));
+        self.window.on_loss(self.used_window(stack));
         if stack.retransmission.fast_retransmit_backs_off {
             self.timed = None;
-            self.round_trip.timed_out();
+            self.round_trip.on_timeout();
         }
         if stack.congestion == Congestion::Tahoe {
             self.recovery = Recovery::Timeout { until: self.max };
@@ -166,17 +166,17 @@ impl Sender {
     }
 
     /// Handle the retransmission timer. Return true after too many retransmissions.
-    pub fn timed_out(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
+    pub fn on_timeout(&mut self, now: Nanoseconds, stack: &Stack) -> bool {
         // BayFullTcp's timer can run without data in flight.
         self.retries += u32::from(self.una < self.max);
         if let Some(bbr) = &mut self.bbr {
-            bbr.timed_out(self.window.cwnd);
+            bbr.on_timeout(self.window.cwnd);
         }
         self.window
-            .timed_out(self.used_window(stack), self.retries == 1);
-        self.round_trip.timed_out();
+            .on_timeout(self.used_window(stack), self.retries == 1);
+        self.round_trip.on_timeout();
         if let Some(selective) = &mut self.selective {
-            selective.timed_out(self.max, &mut self.window, now);
+            selective.on_timeout(self.max, &mut self.window, now);
             self.retransmission_timer = None;
             self.arm(now, stack);
             return self.retries > stack.retransmission.max_retries;

@@ -40,7 +40,7 @@ impl Sender {
 
     pub(in crate::tcp) fn end_pacing(&mut self, ack: u64) {
         let flight = self.max - self.una;
-        if self.pacing.acknowledged(ack) && self.paced_until.take().is_some() {
+        if self.pacing.on_ack(ack) && self.paced_until.take().is_some() {
             self.window.cwnd = self.window.cwnd.min(flight.max(self.mss));
         }
     }
