@@ -55,7 +55,7 @@ def test_only_a_comparison_is_of_several(cli, sample_traces, tmp_path):
     both = [sample_traces / f"heidemann_1996_figure{number}.pcap" for number in (2, 4)]
     result = cli("plot", "waits", *both, "-o", tmp_path / "chart.svg")
     assert result.code == 2
-    assert "of one capture" in result.err
+    assert "takes one capture" in result.err
 
 
 def test_capture_that_is_not_there_is_named(cli, tmp_path):
