@@ -109,7 +109,7 @@ impl LearntState {
         let is_constant =
             |at: usize| phase(stops, at, self.full_bytes, round_trip_ns) == Phase::Constant;
         let constant = stops.iter().enumerate();
-        let constant = constant.filter(|(at, stop)| !stop.had_loss && is_constant(*at));
+        let constant = constant.filter(|(at, stop)| !stop.was_reduced && is_constant(*at));
         let flights: Vec<i64> = constant.map(|(_, stop)| stop.flight_bytes).collect();
         if flights.len() >= CONSTANT_MIN {
             self.send_buffer_bytes = flights.into_iter().max();

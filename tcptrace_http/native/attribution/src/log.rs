@@ -37,6 +37,8 @@ pub struct AckEvent {
     pub packet_bytes: u32,
     /// True if the ACK reports data behind a hole.
     pub has_sack: bool,
+    /// True if the ACK echoes a mark (ECE; RFC 3168, section 6.1.3).
+    pub has_echo: bool,
 }
 
 impl AckEvent {

@@ -24,10 +24,13 @@ pub struct Stop {
     pub flight_bytes: i64,
     /// ACKs of new data since the connection began.
     pub acks: u32,
-    /// Number of losses and restarts before the stop; only stops of the same epoch are compared.
+    /// Number of losses, marked windows and restarts before the stop; only stops of the same epoch are compared.
     pub epoch: u32,
-    /// True if a loss reduced the window before the stop.
-    pub had_loss: bool,
+    /// True if a loss or a mark reduced the window before the stop.
+    pub was_reduced: bool,
+    /// True behind the window of data that a mark reduced: cwnd is at least ssthresh (RFC 3168, section
+    /// 6.1.2).
+    pub was_marked: bool,
     /// Most bytes in flight of the connection so far: a lower bound of the send buffer.
     pub largest_bytes: i64,
 }
@@ -45,7 +48,7 @@ pub fn phase(stops: &[Stop], at: usize, full_bytes: i64, round_trip_ns: i64) -> 
     let Some(here) = stops.get(at).copied() else {
         return Phase::SlowStart;
     };
-    let quarters = if here.had_loss {
+    let quarters = if here.was_reduced {
         SPAN_QUARTERS.saturating_mul(2)
     } else {
         SPAN_QUARTERS
@@ -63,17 +66,19 @@ pub fn phase(stops: &[Stop], at: usize, full_bytes: i64, round_trip_ns: i64) -> 
     let acks = i64::from(last.acks.saturating_sub(first.acks));
     let (part, of) = SLOW_START_GROWTH;
     if acks == 0 {
-        return if here.had_loss {
+        return if here.was_reduced {
             Phase::CongestionAvoidance
         } else {
             Phase::SlowStart
         };
     }
-    if growth.saturating_mul(of) >= full_bytes.saturating_mul(acks).saturating_mul(part) {
+    if growth.saturating_mul(of) >= full_bytes.saturating_mul(acks).saturating_mul(part)
+        && !here.was_marked
+    {
         Phase::SlowStart
     } else if growth.saturating_mul(2) >= full_bytes
-        || (here.had_loss && here.flight_bytes.saturating_add(full_bytes) <= here.largest_bytes)
-        || (here.had_loss
+        || (here.was_reduced && here.flight_bytes.saturating_add(full_bytes) <= here.largest_bytes)
+        || (here.was_reduced
             && last.at_ns.saturating_sub(first.at_ns) <= round_trip_ns.saturating_mul(5) / 2)
     {
         Phase::CongestionAvoidance
@@ -133,14 +138,15 @@ mod tests {
     const RTT_NS: i64 = 100_000_000;
 
     /// Return stops one round trip apart; each pair gives the segments in flight and the ACKs so far.
-    fn stops(flights: &[(i64, u32)], had_loss: bool) -> Vec<Stop> {
+    fn stops(flights: &[(i64, u32)], was_reduced: bool) -> Vec<Stop> {
         let at = (0..).map(|round| round * RTT_NS);
         let stop = |(at_ns, (segments, acks)): (i64, &(i64, u32))| Stop {
             at_ns,
             flight_bytes: segments * FULL,
             acks: *acks,
             epoch: 0,
-            had_loss,
+            was_reduced,
+            was_marked: false,
             largest_bytes: 0,
         };
         at.zip(flights).map(stop).collect()
@@ -161,6 +167,14 @@ mod tests {
             RTT_NS,
         );
         assert_eq!(found, Phase::CongestionAvoidance);
+    }
+
+    #[test]
+    fn window_that_a_mark_reduced_is_not_in_slow_start() {
+        let mut marked = stops(&[(10, 2), (14, 6), (20, 12)], true);
+        assert_eq!(phase(&marked, 1, FULL, RTT_NS), Phase::SlowStart);
+        marked.iter_mut().for_each(|it| it.was_marked = true);
+        assert_eq!(phase(&marked, 1, FULL, RTT_NS), Phase::CongestionAvoidance);
     }
 
     #[test]

@@ -125,6 +125,10 @@ impl Flow {
         let full = self
             .segment_size
             .full_behind(segment.header_bytes, segment.payload_bytes);
+        // Accurate ECN counts marks in these flags (RFC 9768, section 3.2.2).
+        let echo = flags::ECE | flags::SYN | flags::AE;
+        let has_echo =
+            segment.flags & echo == flags::ECE && self.has_negotiated_ecn() != Some(false);
         let missing_before = self.half(side).identifications.missing_before;
         let is_second = side == Side::Second;
         // Retransmissions behind a FIN show undelivered data.
@@ -181,6 +185,7 @@ impl Flow {
                 payload_bytes: segment.payload_bytes,
                 packet_bytes,
                 has_sack: blocks.any(|(left, _)| left.is_after(segment.ack)),
+                has_echo,
             };
             record.connection.on_ack(!is_second, ack);
         }
