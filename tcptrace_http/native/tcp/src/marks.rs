@@ -8,9 +8,9 @@ const CE: u8 = 0b11;
 /// Marked packets, echoes and announced reductions of one sender.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Marks {
-    pub ce_packets: u64,
-    pub ece_acks: u64,
-    pub cwr_segments: u64,
+    pub ce_packets: u32,
+    pub ece_acks: u32,
+    pub cwr_segments: u32,
     /// True if a SYN of the sender negotiates ECN.
     has_setup: bool,
 }
@@ -26,7 +26,7 @@ impl Marks {
     }
 
     fn note(&mut self, is_marked: bool, segment: &Segment<'_>) {
-        let add = |count: &mut u64, is: bool| *count = count.saturating_add(u64::from(is));
+        let add = |count: &mut u32, is: bool| *count = count.saturating_add(u32::from(is));
         add(&mut self.ce_packets, is_marked);
         if segment.has(flags::SYN) {
             self.has_setup |= is_setup(segment);

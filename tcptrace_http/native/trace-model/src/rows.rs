@@ -313,12 +313,12 @@ FlowRow, FlowsTable {
     client_zero_windows: u64, "Segments of the client that announce a zero window.";
     server_zero_windows: u64, "Segments of the server that announce a zero window.";
     ecn_negotiated: Option<bool>, "SYN and SYN-ACK negotiate ECN (RFC 3168, 6.1.1); null unless both were captured.";
-    client_ce_packets: u64, "Packets of the client that a queue marked (CE; RFC 3168, section 5).";
-    server_ce_packets: u64, "Packets of the server that a queue marked (CE; RFC 3168, section 5).";
-    client_ece_acks: u64, "Segments of the client with ECE, without SYN: echoes of a mark if ECN was negotiated.";
-    server_ece_acks: u64, "Segments of the server with ECE, without SYN: echoes of a mark if ECN was negotiated.";
-    client_cwr_segments: u64, "Segments of the client with CWR, without SYN: the first behind a reduction of cwnd.";
-    server_cwr_segments: u64, "Segments of the server with CWR, without SYN: the first behind a reduction of cwnd.";
+    client_ce_packets: u32, "Packets of the client that a queue marked (CE; RFC 3168, section 5).";
+    server_ce_packets: u32, "Packets of the server that a queue marked (CE; RFC 3168, section 5).";
+    client_ece_acks: u32, "Segments of the client with ECE, without SYN: echoes of a mark if ECN was negotiated.";
+    server_ece_acks: u32, "Segments of the server with ECE, without SYN: echoes of a mark if ECN was negotiated.";
+    client_cwr_segments: u32, "Segments of the client with CWR, without SYN: the first behind a reduction of cwnd.";
+    server_cwr_segments: u32, "Segments of the server with CWR, without SYN: the first behind a reduction of cwnd.";
     client_gap_bytes: u64, "Bytes of the client that were never captured.";
     server_gap_bytes: u64, "Bytes of the server that were never captured.";
     has_syn: bool, "The client's SYN was captured.";
