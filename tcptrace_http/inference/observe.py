@@ -39,7 +39,8 @@ def observe(analysis: Analysis, *, retrieval: int | None = None, session: bool =
     if retrievals.is_empty():
         files = analysis.transfers.height
         told = (
-            f"; it has {files} files by FTP, which tcptrace-http infer covers (infer_files in Python)"
+            f"; it has {files} files by FTP: tcptrace-http infer -o FILE writes their scenario (infer_files in"
+            " Python), and tcptrace-http simulate --scenario FILE gives their time with other settings"
             if files
             else ""
         )

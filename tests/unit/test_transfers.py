@@ -10,6 +10,7 @@ from reference_sim.page import expected
 from reference_sim.pages import page
 from tcptrace_http.errors import ScenarioError
 from tcptrace_http.inference import infer
+from tcptrace_http.what_if import whatif
 
 
 @pytest.fixture(scope="module")
@@ -54,3 +55,8 @@ def test_a_difference_shows_files_beside_pages(captured, sample_traces):
 def test_no_scenario_is_inferred_from_files_and_that_is_reported(captured):
     with pytest.raises(ScenarioError, match="3 files by FTP"):
         infer(tcptrace_http.analyze(captured))
+
+
+def test_a_prediction_from_files_is_refused_with_the_commands_that_give_it(captured):
+    with pytest.raises(ScenarioError, match=r"3 files by FTP: tcptrace-http infer -o .* simulate"):
+        whatif(tcptrace_http.analyze(captured))
