@@ -10,7 +10,7 @@ from reference_sim.reproduction.claim import claims
 from tests.simulator.reproduction import examples
 from tests.simulator.reproduction.examples import experiment
 
-CLAIMS = [f"H{number}" for number in range(1, 11)]
+CLAIMS = [f"H{number}" for number in range(1, 12)]
 
 
 def test_heidemann_end_to_end(cli, tmp_path):
