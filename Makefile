@@ -11,8 +11,10 @@ RUST_TESTS := cargo test --workspace --exclude tcptrace-http-native --exclude re
 TEST_WORKERS := 2
 # One folder per level: facts, inferences, judgements, presentation.
 QUICK_TESTS := tests/unit tests/waits tests/detectors tests/check tests/cli
-# These build the package, or install it in new environments.
-SLOW_INSTALLS := tests/check/test_action.py tests/check/test_pre_commit.py
+# These build or install the package, simulate for long, fill disks, or time real servers.
+QUICK_WITHOUT := tests/check/test_action.py tests/check/test_pre_commit.py \
+	$(patsubst %,tests/cli/test_%.py,diff infer outputs reproduce simulate whatif) \
+	$(patsubst %,tests/detectors/test_%.py,tls tls_handshakes)
 # Seconds per fuzz target, and the folder of new inputs: the corpora in tests/fuzz stay small.
 FUZZ_SECONDS ?= 600
 FUZZ_TARGETS := decoder reassembler http http2 tls tls_keys end_to_end
@@ -65,7 +67,7 @@ test-all: development tools ## run every test, including slow tests
 check: lint quick-test ## run the linters and a quick part of the tests, before a commit
 
 quick-test: development ## run the quick part of the tests
-	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS) $(addprefix --ignore=,$(SLOW_INSTALLS))
+	$(BIN)/pytest --quiet --numprocesses $(TEST_WORKERS) --dist loadfile -m "not slow" $(QUICK_TESTS) $(addprefix --ignore=,$(QUICK_WITHOUT))
 
 lint: development ## run ruff, mypy --strict, rustfmt and clippy, and check generated files
 	$(BIN)/ruff check .
