@@ -73,7 +73,7 @@ lint: development ## run ruff, mypy --strict, rustfmt and clippy, and check gene
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/python -m mypy.stubtest tcptrace_http._native reference_sim._native
+	$(BIN)/python -m mypy.stubtest --mypy-config-file .ci/stubtest.ini tcptrace_http._native reference_sim._native
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --quiet -- --deny warnings
 	$(BIN)/python tests/generate/rows.py --check
