@@ -26,6 +26,7 @@ mod partition;
 mod path_facts;
 mod profile;
 mod recovery;
+mod reduction;
 mod release;
 mod replay;
 mod sender;

@@ -11,6 +11,7 @@ use crate::causes::Constraint;
 use crate::learnt::{Flight, LearntState};
 use crate::log::DataEvent;
 use crate::recovery::Recovery;
+use crate::reduction::Reduction;
 use crate::release::{Ack, Acks, DelayedAckRole, Release};
 
 /// Maximum number of stops kept between messages.
@@ -48,11 +49,7 @@ pub(crate) struct Sender {
     pub(crate) stops: Vec<Stop>,
     new_acks: u32,
     epoch: u32,
-    /// True if a loss or a mark has reduced cwnd.
-    was_reduced: bool,
-    /// True if a mark reduced cwnd last, and the end of the data in flight at that time.
-    was_marked: bool,
-    marked_until: i64,
+    reduction: Reduction,
     /// Most bytes in flight, losses included.
     largest_bytes: i64,
     idle: Option<Idle>,
@@ -71,9 +68,7 @@ impl Sender {
             nagle: self.nagle,
             cork: self.cork,
             learnt: self.learnt,
-            was_reduced: self.was_reduced,
-            was_marked: self.was_marked,
-            marked_until: self.marked_until,
+            reduction: self.reduction,
             epoch: self.epoch.saturating_add(1),
             ..Sender::default()
         }
@@ -121,33 +116,21 @@ impl Sender {
         } else if ack.payload_bytes == 0 && same_window && ack.ack < self.snd_nxt {
             self.recovery.on_duplicate(ack.ack, ack.has_sack, ack.at_ns);
         }
-        if ack.has_echo {
-            self.on_echo(ack.ack);
+        if ack.has_echo && self.reduction.on_echo(ack.ack, self.snd_nxt) {
+            self.on_reduction();
         }
         self.last_ack = Some(*ack);
-    }
-
-    /// Take an echo of a mark on an ACK up to `ack`: it reduces cwnd once per window of data.
-    ///
-    /// RFC 3168, section 6.1.2; Linux, tcp_try_to_open and tcp_enter_cwr.
-    fn on_echo(&mut self, ack: i64) {
-        if ack > self.marked_until {
-            self.marked_until = self.snd_nxt;
-            self.reduce();
-            self.was_marked = true;
-        }
     }
 
     /// Take a loss.
     pub(crate) fn on_loss(&mut self) {
         self.learnt.on_loss();
-        self.reduce();
+        self.reduction.on_loss();
+        self.on_reduction();
     }
 
     /// Take a reduction of cwnd: earlier flights no longer bound cwnd.
-    fn reduce(&mut self) {
-        self.was_reduced = true;
-        self.was_marked = false;
+    fn on_reduction(&mut self) {
         self.epoch = self.epoch.saturating_add(1);
         self.window.begin_epoch();
         self.pending_idle = None;
@@ -387,7 +370,7 @@ impl Sender {
             if flight.saturating_add(data.full_bytes) <= idle.shown_bytes {
                 self.idle = Some(idle);
                 self.learnt.restarts = self.learnt.restarts.saturating_add(1);
-                self.was_marked = false;
+                self.reduction.on_restart();
                 self.epoch = self.epoch.saturating_add(1);
                 self.window.begin_epoch();
             }
@@ -417,8 +400,8 @@ impl Sender {
             flight_bytes: flight,
             acks: self.new_acks,
             epoch: self.epoch,
-            was_reduced: self.was_reduced,
-            was_marked: self.was_marked && acked_before > self.marked_until,
+            was_reduced: self.reduction.was_reduced,
+            was_marked: self.reduction.is_by_mark_before(acked_before),
             largest_bytes: self.largest_bytes,
         });
     }
